@@ -319,6 +319,41 @@ def _clear(path: Path) -> None:
         os.close(lock)
 
 
+@contextmanager
+def kept_alone(folder: Path) -> Iterator[None]:
+    """Keep a folder for one program, until the context or the process ends, however it ends.
+
+    Where files cannot be locked, it is kept from nobody.
+
+    Raises
+    ------
+    InputError
+        If another program has it.
+    """
+    handle = os.open(folder / "in_use.lock", os.O_RDWR | os.O_CREAT, SECRET_MODE)
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        os.close(handle)
+        raise InputError(
+            f"{folder}: another program that is running uses this folder. End it, or use its "
+            f"address; or give another folder."
+        ) from None
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
 def _restore(aside: Path, path: Path) -> None:
     """Move what lies aside and is not at a path back to it."""
     # Somebody else may do the same at the same time.

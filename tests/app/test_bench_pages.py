@@ -241,6 +241,34 @@ def test_a_checker_sees_everything_and_changes_nothing(clients, tmp_path):
     assert refused == 9 and not user.post("/grid/view", json={}).get_json()["decisions"]
 
 
+def test_a_checker_is_offered_no_button_that_would_be_refused(tmp_path):
+    app = create_app(tmp_path / "app", "secret", "other")
+    user, checker = Window(app.test_client()), Window(app.test_client())
+    user.get("/?token=secret")
+    checker.get("/?token=other")
+    pages = []
+    for example, form in (
+        ("records", {"value": "turnover", "dimension:region": "1", "p-percent": "1",
+                     "p-percent:p": "10", "suppression": "1", "time_limit": "5"}),
+        ("table", {}),
+    ):  # fmt: skip
+        begun = user.post("/open", data={"example": example}).location
+        pages.append(user.table + begun)
+        if form:
+            user.post("/choose", data=form)
+            user.post("/protect")
+            while user.get("/progress").status_code == 200:
+                time.sleep(0.05)
+            pages += [f"{user.table}/{page}" for page in ("choose", "look", "results")]
+    for page in pages:
+        forms = r'<form[^>]*method="post".*?</form>|<button[^>]* form="[^>]*>'
+        posted = [re.findall(forms, one.get(page).text, re.DOTALL) for one in (user, checker)]
+        mine, seen = (re.findall("<button[^>]*>", " ".join(each)) for each in posted)
+        assert len(mine) == len(seen) and seen and all("disabled" in each for each in seen), page
+        assert not all("disabled" in each for each in mine)
+        assert "nothing can be changed" in checker.get(page).text
+
+
 @pytest.mark.parametrize(
     ("address", "given", "message"),
     [

@@ -111,7 +111,7 @@ def test_two_numbers_are_two_fields_of_which_the_second_may_stay_empty():
     level = FIELDS["level"]
     assert level.read({"sample:level": "10", level.second: "20.5"}) == [10, 20.5]
     assert level.read({"sample:level": "10", level.second: " "}) == 10
-    with pytest.raises(tc.InputError, match="sample:level: '' is not a number"):
+    with pytest.raises(tc.InputError, match="“level” of sample: '' is not a number"):
         level.read({"sample:level": "", level.second: "5"})
 
 
@@ -124,7 +124,7 @@ def test_no_rule_needs_the_words_of_a_job_file_for_numbers_and_names():
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("needed", "", "sample:needed: '' is not a number"),
+        ("needed", "", "“needed” of sample: '' is not a number"),
         ("needed", "ten", "'ten' is not a number"),
         ("needed", "inf", "'inf' is not a finite number"),
         ("range", "[1", "cannot be read. Two numbers."),

@@ -60,6 +60,8 @@ def test_a_second_pattern_of_a_table_is_refused_until_nobody_received_the_first(
     another_pattern(client)
     why = client.get("/grid/progress").get_json()["refused"]["suppression"]
     assert NEVER_TWO in why and "suppression of cells, downloaded 20" in why
+    asked = {"method": "suppression"}
+    assert "Next:" not in client.post("/grid/view", json=asked).get_json()["summary"]
     refused = client.post("/grid/release/suppression.zip")
     assert refused.status_code == 400 and refused.get_json()["error"] == why
     view = client.post("/grid/view", json={}).get_json()
@@ -108,6 +110,16 @@ def test_the_same_table_in_another_window_or_after_a_restart_is_no_other_one(cli
         assert refused.status_code == 400 and NEVER_TWO in refused.get_json()["error"]
 
 
+def test_what_another_program_gave_away_meanwhile_counts(tmp_path):
+    one, other = (GivenAway(tmp_path / "given.json") for _ in range(2))
+    one.give("table", "first", "suppression")
+    assert NEVER_TWO in other.objection("table", "second")
+    with pytest.raises(InputError, match="Another release"):
+        other.give("table", "second", "adjustment")
+    other.unsent("table")
+    assert one.objection("table", "second") == ""
+
+
 def test_results_and_grid_know_what_the_other_gave_away(tmp_path):
     client = window(tmp_path / "app")
     client.post("/open", data={"example": "records"})
@@ -125,13 +137,17 @@ def test_results_and_grid_know_what_the_other_gave_away(tmp_path):
     assert client.post("/grid/release/suppression.zip").status_code == 400
     # The page of results says that it is of before the decision, and offers nothing.
     page = client.get("/results").text
-    assert "Decisions were made in the grid since" in page
+    assert "Decisions were made in the grid since" in page and "Next:" not in page
+    assert "Internal report, of before the decisions" in page
+    assert "before the decisions in the grid" in client.get("/report").text
     assert re.search(r"<button[^>]* disabled>Download what may be published", page)
     assert "of before the decisions in the grid" in page
     old = client.post("/release/suppression.zip")
     assert old.status_code == 400 and "before the decisions" in old.get_json()["error"]
     client.post("/grid/undo")
     assert client.post("/release/suppression.zip").status_code == 200
+    assert "Next: publish its release" in client.get("/results").text
+    assert "before the decisions in the grid" not in client.get("/report").text
 
 
 def test_an_unsafe_rounding_is_refused_beside_its_button_with_the_reason(client):

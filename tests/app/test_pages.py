@@ -197,7 +197,9 @@ def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path, monkey
     ("change", "message"),
     [
         ({"dimension:region": "", "dimension:industry": ""}, "at least one dimension"),
-        ({"p-percent:p": "ten"}, "not a number"),
+        ({"p-percent:p": "ten"}, "“p” of p-percent: &#39;ten&#39; is not a number"),
+        ({"p-percent:p": "-5"}, "“p” of p-percent must be a percentage above 0"),
+        ({"time_limit": "-1"}, "“Seconds for each” of suppression: Input should be greater"),
         ({"p-percent": "", "minimum-frequency": ""}, "at least one rule"),
         ({"suppression": ""}, "at least one method"),
         ({"levels:region": "county"}, "no column &#39;county&#39;"),
@@ -208,6 +210,7 @@ def test_wrong_choices_are_explained(client, change, message):
     answer = client.post("/choose", data={**FORM, **change})
     assert answer.status_code == 400
     assert message in answer.text
+    assert ".toml" not in answer.text
 
 
 def test_wrong_files_are_explained_and_uploads_cannot_leave_their_folder(client, tmp_path):
@@ -342,10 +345,10 @@ def test_devices_folders_and_odd_paths_are_refused_at_once(client, path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"decimals": "1.5"}, "decimals"),
+        ({"decimals": "1.5"}, "Digits to publish"),
         ({"p-percent:p": "inf"}, "not a finite number"),
         ({"time_limit": "nan"}, "not a finite number"),
-        ({"decimals": "99"}, "decimals"),
+        ({"decimals": "99"}, "Digits to publish"),
     ],
 )
 def test_odd_numbers_are_explained(client, change, message):

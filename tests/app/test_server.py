@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -12,6 +14,7 @@ from tablecloak.app.bench_pages import ROUTES as GRID_ROUTES
 from tablecloak.app.bench_pages import BenchPages
 from tablecloak.app.pages import FIRST_ROUTES, ROUTES, FirstPages, Pages
 from tablecloak.app.server import create_app
+from tablecloak.errors import InputError
 from tablecloak.web.tasks import noting
 
 
@@ -114,3 +117,38 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(tc.InputError, match="no folder can be made there"):
         create_app(tmp_path / "file" / "app", "secret")
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from tablecloak.storage import kept_alone
+with kept_alone(Path(sys.argv[1])):
+    print("here", flush=True)
+    time.sleep(600)
+"""
+"""A program that keeps a folder until it is ended."""
+
+
+def test_a_folder_that_another_program_uses_is_refused_until_that_one_ends(tmp_path, monkeypatch):
+    started = []
+
+    def run(server):
+        started.append(server)
+        server.close()
+
+    monkeypatch.setattr(module, "run", run)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE
+    ) as holder:
+        try:
+            assert holder.stdout is not None and holder.stdout.readline() == b"here\n"
+            with pytest.raises(InputError, match="another program that is running uses"):
+                module.serve(open_browser=False, folder=tmp_path)
+        finally:
+            holder.kill()
+    assert not started
+    # Killed, it left its file, which keeps nobody out.
+    for _ in range(2):
+        module.serve(open_browser=False, folder=tmp_path)
+    assert len(started) == 2

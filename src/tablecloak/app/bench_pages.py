@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from flask import Flask, jsonify, redirect, render_template, request, send_file
 
+from tablecloak.app.given_away import beside
 from tablecloak.app.grid import Look, Sum
 from tablecloak.app.open_tables import OpenTables
 from tablecloak.app.session import Session
@@ -130,7 +131,9 @@ class BenchPages:
                 look, look.columns, shown["columns"], squares.marked()
             ),
             "squares": [[squares.of(cell) for cell in line] for line in shown["cells"]],
-            "summary": self.session.plain(squares.summary()),
+            "summary": self.session.plain(
+                beside(squares.summary(), self.session.grid_refusal(method))
+            ),
             "is_old": squares.is_old,
             "changed": CHANGED,
             "decisions": described(bench.marks, bench.given),

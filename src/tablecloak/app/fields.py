@@ -11,6 +11,7 @@ from inspect import signature
 from typing import Any, Literal, Union, get_args, get_origin
 
 import tablecloak
+from tablecloak.app.own_words import field_name
 from tablecloak.errors import InputError
 from tablecloak.parameters import Parameter
 from tablecloak.protection import PROTECTIONS
@@ -121,13 +122,27 @@ class FormChoice:
         return self.kind(**self.read({each.name: each.shown for each in self.fields}))
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
-        """Return the values of all required parameters, and of others that are not the default."""
+        """Return the values of all required parameters, and of others that are not the default.
+
+        Raises
+        ------
+        InputError
+            If one cannot be; names the rule and the field.
+        """
         given = {each.parameter.name: (each.parameter, each.read(form)) for each in self.fields}
-        return {
+        found = {
             name: value
             for name, (parameter, value) in given.items()
             if value is not None and (parameter.is_required or value != parameter.default)
         }
+        try:
+            self.kind(**found)
+        except InputError as error:
+            message = re.sub(
+                r"^\w+: `(\w+)`", lambda key: f"“{field_name(key[1])}” of {self.name}", str(error)
+            )
+            raise InputError(message) from None
+        return found
 
 
 def choices_of(registry: Registry[Any]) -> list[FormChoice]:
@@ -155,6 +170,8 @@ def number(form: Mapping[str, str], name: str) -> float:
         If the input is not a finite number, or may be two.
     """
     text = form.get(name, "").strip()
+    *section, key = name.split(":")
+    name = " of ".join([f"“{field_name(key)}”", *section])
     plain = re.sub(r"(?<=\d)[\s'\u2019](?=\d{3})", "", text)
     if re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", plain):
         raise InputError(

@@ -22,6 +22,16 @@ from tablecloak.tables.table import Table
 NEVER_TWO = "Publish one of them, never more: together they reveal hidden values."
 """What is said of two releases of one table."""
 
+OLD_JOB = "It is of before the decisions in the grid."
+"""What is said of the results of a job once cells were decided by hand."""
+
+
+def beside(verdict: str, refusal: str) -> str:
+    """Return a verdict, without its next step where another one, or nothing, is to be published."""
+    if NEVER_TWO not in refusal and OLD_JOB not in refusal:
+        return verdict
+    return "\n".join(line for line in verdict.splitlines() if not line.startswith("Next: "))
+
 
 @dataclass(frozen=True)
 class Given:
@@ -68,18 +78,11 @@ class GivenAway:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        try:
-            text = path.read_text(encoding="utf-8") if path.exists() else "[]"
-            self._given = [Given(**entry) for entry in json.loads(text)]
-        except (OSError, ValueError, TypeError) as error:
-            raise InputError(
-                f"{path}: cannot be read ({error}). It says which releases were given away. Bring "
-                f"it back from a backup, or take another folder."
-            ) from None
+        self._all()
 
     def of(self, table: str) -> list[Given]:
         """Return what was given away of a table, the oldest first."""
-        return [given for given in self._given if given.table == table]
+        return [given for given in self._all() if given.table == table]
 
     def objection(self, table: str, release: str) -> str:
         """Return why a release may not be given away besides another one; nothing if it may."""
@@ -104,24 +107,33 @@ class GivenAway:
                 raise InputError(objection)
             if not self._sent(table):
                 now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-                self._keep([*self._given, Given(table, release, what, now)])
+                self._keep([*self._all(), Given(table, release, what, now)])
 
     def unsent(self, table: str) -> None:
         """Note that nobody received what was given away of a table."""
         with self._lock:
             self._keep(
                 replace(given, has_left=given.has_left and given.table != table)
-                for given in self._given
+                for given in self._all()
             )
+
+    def _all(self) -> list[Given]:
+        """Read the file afresh: another program may have written it."""
+        try:
+            text = self.path.read_text(encoding="utf-8") if self.path.exists() else "[]"
+            return [Given(**entry) for entry in json.loads(text)]
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"{self.path}: cannot be read ({error}). It says which releases were given away. "
+                f"Bring it back from a backup, or take another folder."
+            ) from None
 
     def _sent(self, table: str) -> list[Given]:
         return [given for given in self.of(table) if given.has_left]
 
     def _keep(self, entries: Iterable[Given]) -> None:
-        entries = list(entries)
         text = json.dumps([asdict(entry) for entry in entries], indent=1)
         write_text(self.path, f"{text}\n", secret=True)
-        self._given = entries
 
 
 def fingerprint_of_table(table: Table) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from tablecloak.protection import PROTECTIONS
 
@@ -25,6 +26,9 @@ SETTING = re.compile(
     r"(?:`(\w+)(?: = ([^`]+))?`|to `\w+`(?: and `\w+`)*, or) in \[(\w+)\](?: of a job)?"
 )
 """A key of a section of a job, with its value; or a section alone, where the key is said before."""
+
+KEY = re.compile(r"^(\w+)\.(\w+)(?=:| must )")
+"""A section and its key, of which a message says what is wrong."""
 
 
 def field_name(key: str) -> str:
@@ -49,6 +53,18 @@ def in_own_words(message: str, *, has_fields: bool) -> str:
         for key, name in FIELDS.items():
             message = message.replace(f"`{key}`", f"“{name}”")
     return re.sub(r"(?<!in )\[(\w+)\]", _noun, message)
+
+
+def of_form(message: str, file: Path) -> str:
+    """Return a message about a job file that a form wrote: it names the field, and no file."""
+    message = re.sub(rf"^{re.escape(str(file))}(, line \d+)?: ", "", message)
+    return KEY.sub(_place, message)
+
+
+def _place(key: re.Match[str]) -> str:
+    section, name = key.groups()
+    of_way = f" of {PROTECTIONS[section].noun}" if section in PROTECTIONS else ""
+    return f"“{field_name(name)}”{of_way}"
 
 
 def _field(setting: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ from tablecloak.app.finished import (
     outline,
     unsafe_words,
 )
-from tablecloak.app.given_away import NEVER_TWO
+from tablecloak.app.given_away import NEVER_TWO, OLD_JOB, beside
 from tablecloak.app.given_file import given_file, told_file
 from tablecloak.app.open_tables import OpenTables
 from tablecloak.app.own_words import FIELDS
@@ -59,6 +59,9 @@ ROUTES = (
     ("POST", "/release/<method>.zip", "release"),
 )
 """Method, address below that of a table, and the function of `Pages` that answers."""
+
+NO_REPORT = "The grid shows what was found since, and makes no such report."
+"""What follows `OLD_JOB` on the report of a job."""
 
 
 class FirstPages:
@@ -219,14 +222,19 @@ class Pages:
             return self.to("")
         result = self.session.result
         refused = {name: self.session.job_refusal(name) for name in result.products}
-        return self.page("results.html", result=result, refused=refused, never_two=NEVER_TWO)
+        return self.page(
+            "results.html", result=result, refused=refused, never_two=NEVER_TWO, beside=beside
+        )
 
     def report(self) -> Any:
         """Send the internal report."""
         if self.session.result is None:
             raise InputError("There are no results yet. Tabulate and protect a table first.")
         path = self.session.results / "internal" / "report.html"
-        return send_file(io.BytesIO(path.read_bytes()), mimetype="text/html")
+        text, bench = path.read_text(encoding="utf-8"), self.session.bench
+        if bench is not None and bench.marks:
+            text = text.replace("<body>", f"<body><p><b>{OLD_JOB} {NO_REPORT}</b></p>", 1)
+        return send_file(io.BytesIO(text.encode()), mimetype="text/html")
 
     def job_file(self) -> Any:
         """Send the job file."""

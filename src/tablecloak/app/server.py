@@ -22,6 +22,7 @@ from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import DelayedCall
 from tablecloak.extras import required
 from tablecloak.render.page import STYLE, with_code
+from tablecloak.storage import kept_alone
 from tablecloak.web.guard import LOOPBACK, guard, is_secret
 from tablecloak.web.listening import listen, run
 from tablecloak.web.tasks import hearing_warnings
@@ -69,22 +70,23 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
     Raises
     ------
     InputError
-        If Flask or waitress is not installed, or the port is taken.
+        If Flask or waitress is not installed, the port is taken, or another program has the folder.
     """
     with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary, hearing_warnings():
         token = secrets.token_urlsafe(24)
         checker = secrets.token_urlsafe(24)
         app = create_app(folder or Path(temporary), token, checker, is_kept=folder is not None)
-        # Connections that send nothing are closed, so that they keep nobody from a page.
-        server = listen(app, "127.0.0.1", port, threads=4, most_bytes=MOST_SENT)
-        start = f"http://127.0.0.1:{server.effective_port}/?token="
-        address = f"{start}{token}"
-        print(f"tablecloak is at {address}", flush=True)
-        print(f"For a checker, who can look and change nothing: {start}{checker}", flush=True)
-        print("Ctrl-C ends.", flush=True)
-        if open_browser:
-            DelayedCall(BROWSER_SECONDS, webbrowser.open, address)
-        run(server)
+        with kept_alone(folder or Path(temporary)):
+            # Connections that send nothing are closed, so that they keep nobody from a page.
+            server = listen(app, "127.0.0.1", port, threads=4, most_bytes=MOST_SENT)
+            start = f"http://127.0.0.1:{server.effective_port}/?token="
+            address = f"{start}{token}"
+            print(f"tablecloak is at {address}", flush=True)
+            print(f"For a checker, who can look and change nothing: {start}{checker}", flush=True)
+            print("Ctrl-C ends.", flush=True)
+            if open_browser:
+                DelayedCall(BROWSER_SECONDS, webbrowser.open, address)
+            run(server)
 
 
 def create_app(folder: Path, token: str, checker: str = "", *, is_kept: bool = True) -> Flask:
@@ -146,7 +148,8 @@ def create_app(folder: Path, token: str, checker: str = "", *, is_kept: bool = T
     @app.context_processor
     def of_all_pages() -> dict[str, Any]:
         return {
-            "may_change": g.get("may_change", False), "session": g.get("session"),
+            "may_change": g.get("may_change", False),
+            "locked": "" if g.get("may_change", False) else "disabled", "session": g.get("session"),
             "kinds": KINDS, "how_read": how_read(),
         }  # fmt: skip
 

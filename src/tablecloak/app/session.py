@@ -15,9 +15,9 @@ from typing import Any
 
 from tablecloak.app.choices import Choices
 from tablecloak.app.finished import Finished
-from tablecloak.app.given_away import GivenAway, fingerprint_of_release
+from tablecloak.app.given_away import OLD_JOB, GivenAway, fingerprint_of_release
 from tablecloak.app.given_file import FileKind, bench_of, kind_named
-from tablecloak.app.own_words import in_own_words
+from tablecloak.app.own_words import in_own_words, of_form
 from tablecloak.app.workbench import Mark, Workbench, explained
 from tablecloak.budget import Progress
 from tablecloak.data_file import DataFile
@@ -241,6 +241,8 @@ class Session:
                     raise InputError(f"{way.noun.capitalize()} does not fit. {objection}")
             private_folder(self.folder)
             tried.replace(self.job_file)
+        except InputError as error:
+            raise InputError(of_form(str(error), tried)) from None
         finally:
             tried.unlink(missing_ok=True)
         self.choices, self.job, self.bench = choices, job, bench
@@ -315,10 +317,7 @@ class Session:
                 "which."
             )
         if self.bench.marks:
-            return (
-                "It is of before the decisions in the grid. Protect there, and download there "
-                "what was found for them."
-            )
+            return f"{OLD_JOB} Protect there, and download there what was found for them."
         release = self.result.products[method].release
         return self._refusal(release, partial(fingerprint_of_release, release))
 

@@ -77,8 +77,8 @@ def test_texts_that_would_end_a_string_stay_in_it():
         ({"dimension:region": ""}, "at least one dimension"),
         ({"p-percent": ""}, "at least one rule"),
         ({"suppression": ""}, "at least one method"),
-        ({"time_limit": ""}, "time_limit: '' is not a number"),
-        ({"decimals": "x"}, "decimals: 'x' is not a number"),
+        ({"time_limit": ""}, "“Seconds for each”: '' is not a number"),
+        ({"decimals": "x"}, "“Digits to publish”: 'x' is not a number"),
     ],
 )
 def test_what_is_missing_is_asked_for(change, message):

@@ -130,19 +130,19 @@ class FormChoice:
             If one cannot be; names the rule and the field.
         """
         given = {each.parameter.name: (each.parameter, each.read(form)) for each in self.fields}
-        found = {
+        values = {
             name: value
             for name, (parameter, value) in given.items()
             if value is not None and (parameter.is_required or value != parameter.default)
         }
         try:
-            self.kind(**found)
+            self.kind(**values)
         except InputError as error:
             message = re.sub(
                 r"^\w+: `(\w+)`", lambda key: f"“{field_name(key[1])}” of {self.name}", str(error)
             )
             raise InputError(message) from None
-        return found
+        return values
 
 
 def choices_of(registry: Registry[Any]) -> list[FormChoice]:

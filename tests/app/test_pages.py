@@ -21,6 +21,7 @@ import pytest
 import tablecloak as tc
 from tablecloak.app import create_app
 from tablecloak.examples import write
+from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.tables.rules.rule import RULES
 from tablecloak.web.tasks import hearing_warnings
@@ -169,6 +170,9 @@ def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path, monkey
     assert client.post("/protect").status_code == 302
     assert wait(client) == "/results"
     assert "Every release passed its audit" in client.get("/results").text
+    with monkeypatch.context() as changed:
+        changed.setattr(JobResult, "open_insiders", 2)
+        assert "Against 2 insiders one is not proved safe" in client.get("/results").text
     # What was found is in the grid, too.
     view = client.post("/grid/view", json={"method": "suppression"}).get_json()
     assert len(view["runs"]) == 1 and view["summary"].startswith("Safe")

@@ -122,9 +122,13 @@ class JobResult:
         release = product.release
         if isinstance(release, Result):
             figures |= {"loss": release.loss, "bound": release.bound, "seconds": release.seconds}
-        n_open = sum(one.way.open_insiders(one.release) for one in self.products.values())
-        figures |= {OPEN_INSIDERS: n_open} if n_open else {}
+        figures |= {OPEN_INSIDERS: self.open_insiders} if self.open_insiders else {}
         return {name: float(figure) for name, figure in figures.items()}
+
+    @property
+    def open_insiders(self) -> int:
+        """Number of insiders who succeed against a release, or whose attack is not settled."""
+        return sum(one.way.open_insiders(one.release) for one in self.products.values())
 
     def summary(self) -> str:
         """Say in one line what was found. Secret: losses are sums of hidden values."""

@@ -34,12 +34,6 @@ BROWSER = next(
 
 
 @pytest.fixture
-def problem():
-    table = tc.tabulate(tc.examples.firms(), ["region", "industry"], "turnover", contributor="firm")
-    return table.protect(tc.PPercent(10), tc.MinimumFrequency(3))
-
-
-@pytest.fixture
 def clients(tmp_path, problem):
     """A user and a checker of the same app, in which a problem is open."""
     tc.write_problem(problem, tmp_path / "cells.csv")

@@ -22,12 +22,6 @@ from windows import Window, window
 
 
 @pytest.fixture
-def problem():
-    table = tc.tabulate(tc.examples.firms(), ["region", "industry"], "turnover", contributor="firm")
-    return table.protect(tc.PPercent(10), tc.MinimumFrequency(3))
-
-
-@pytest.fixture
 def client(tmp_path, problem):
     tc.write_problem(problem, tmp_path / "cells.csv")
     opened = window(tmp_path / "app")

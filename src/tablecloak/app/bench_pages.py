@@ -15,8 +15,7 @@ from flask import Flask, jsonify, redirect, render_template, request, send_file
 
 from tablecloak.app.given_away import beside
 from tablecloak.app.grid import Look, Sum
-from tablecloak.app.open_tables import OpenTables
-from tablecloak.app.session import Session
+from tablecloak.app.open_tables import OpenTables, TablePages
 from tablecloak.app.workbench import (
     DECISIONS,
     Mark,
@@ -69,18 +68,8 @@ WORDS = {
 }
 
 
-class BenchPages:
-    """Answers of the workbench about one table; JSON but for the page itself and files.
-
-    Parameters
-    ----------
-    tables : OpenTables
-    session : Session
-    """
-
-    def __init__(self, tables: OpenTables, session: Session) -> None:
-        del tables
-        self.session = session
+class BenchPages(TablePages):
+    """Answers of the workbench about one table; JSON but for the page itself and files."""
 
     @classmethod
     def add_to(cls, app: Flask, tables: OpenTables) -> None:

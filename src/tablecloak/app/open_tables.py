@@ -24,6 +24,19 @@ MOST_OPEN = 20
 again, with its decisions and without its searches."""
 
 
+class TablePages:
+    """Answers of the app about one table.
+
+    Parameters
+    ----------
+    tables : OpenTables
+    session : Session
+    """
+
+    def __init__(self, tables: OpenTables, session: Session) -> None:
+        self.tables, self.session = tables, session
+
+
 class GoneError(InputError):
     """No table has such an address."""
 
@@ -122,7 +135,7 @@ class OpenTables:
         text = session.plain(message) if session else without_folder(message, self.home)
         return text, 404 if isinstance(error, GoneError) else 400
 
-    def answered(self, pages: type, name: str) -> Callable[..., Any]:
+    def answered(self, pages: type[TablePages], name: str) -> Callable[..., Any]:
         """Return a view: a method of pages, about the table of the address."""
 
         @wraps(getattr(pages, name))

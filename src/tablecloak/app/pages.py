@@ -21,9 +21,8 @@ from tablecloak.app.finished import (
 )
 from tablecloak.app.given_away import NEVER_TWO, OLD_JOB, beside
 from tablecloak.app.given_file import given_file, told_file
-from tablecloak.app.open_tables import OpenTables
+from tablecloak.app.open_tables import OpenTables, TablePages
 from tablecloak.app.own_words import FIELDS
-from tablecloak.app.session import Session
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.jobs.beginning import MOST_CODES
@@ -98,17 +97,8 @@ class FirstPages:
         return redirect(self.tables.try_out(told_file(path, form), form.get("kind", "")))
 
 
-class Pages:
-    """Answers of the app about one table.
-
-    Parameters
-    ----------
-    tables : OpenTables
-    session : Session
-    """
-
-    def __init__(self, tables: OpenTables, session: Session) -> None:
-        self.tables, self.session = tables, session
+class Pages(TablePages):
+    """The pages about one table but for its grid."""
 
     @classmethod
     def add_to(cls, app: Flask, tables: OpenTables) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -182,15 +182,17 @@ class FormulaSearch:
 
     def _is_of_calendar(self) -> bool:
         """Whether the column says in words or as a period when a date of the data is."""
-        if self._is_number:
+        if self._is_number or not self._dates:
             return False
         said = self._label.astype(str).to_numpy()
         for date in self._dates:
             there = date.notna().to_numpy()
             day, days = pd.factorize(date[there].dt.tz_localize(None).dt.normalize())
             dates = pd.DatetimeIndex(days)
-            texts = [*(dates.strftime(way) for way in CALENDAR),
-                     *(dates.to_period(way).astype(str) for way in PERIODS)]  # fmt: skip
+            texts = chain(
+                (dates.strftime(way) for way in CALENDAR),
+                (dates.to_period(way).astype(str) for way in PERIODS),
+            )
             if any(np.array_equal(np.asarray(text)[day], said[there]) for text in texts):
                 return bool(self._label[~there].isna().all())
         return False

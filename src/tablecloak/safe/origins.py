@@ -215,7 +215,7 @@ class ProjectData:
                 str(name)
                 for name in self.frame
                 for amounts in numbers_of(self.frame[name])[:1]
-                if not is_numbering(amounts) and is_cut_at_an_amount(kept, amounts)
+                if is_cut_at_an_amount(kept, amounts) and not is_numbering(amounts)
             ),
             "",
         )

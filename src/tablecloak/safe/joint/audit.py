@@ -16,7 +16,7 @@ from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import Disclosure, disclosure_of, estimates_of
 from tablecloak.safe.joint.nested_filters import nested_groups
 from tablecloak.safe.joint.question import SummedVariable, SummedVariables, VariableQuestion
-from tablecloak.safe.joint.repeated import RepeatedAmounts
+from tablecloak.safe.joint.repeated import RepeatedAmounts, first_of_each
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.joint.waves import WaveFigures
 from tablecloak.safe.output import Figures
@@ -227,14 +227,12 @@ class JointAudit:
         if self._of_panel is None:
             self._of_panel = JointAudit(self.appetite)
         audit = self._of_panel
-        n_contributors = int(contributors.max(initial=0)) + 1
-        audit._bring_up_to([figures for some in past.values() for figures in some], n_contributors)
+        first = first_of_each(contributors)
+        audit._bring_up_to([figures for some in past.values() for figures in some], len(first))
         audit._variables.forget()
         names = _names_of(apart, past)
         undecided = audit._variables.sums_of_columns(apart, names)
         findings, unsure = audit._answers(*audit._with_differences(apart, names), None)
-        first = np.full(n_contributors, len(contributors), dtype=np.int64)
-        np.minimum.at(first, contributors, np.arange(len(contributors)))
         return [
             replace(
                 finding,

@@ -110,10 +110,17 @@ def _name(figures: Figures) -> str:
     return "" if figures.is_count else figures.variable or "amount"
 
 
+def first_of_each(contributors: Integers) -> Integers:
+    """Return the first record of each contributor, by its code."""
+    first = np.full(int(contributors.max(initial=-1)) + 1, len(contributors), dtype=np.int64)
+    # The last assignment counts.
+    first[contributors[::-1]] = np.arange(len(contributors))[::-1]
+    return first
+
+
 def persons(contributors: Integers) -> Unknowns:
     """Return, for each record, the first one of its contributor."""
-    first, number = np.unique(contributors, return_index=True, return_inverse=True)[1:]
-    return first[number].astype(np.int64), np.ones(len(contributors))
+    return first_of_each(contributors)[contributors], np.ones(len(contributors))
 
 
 def unknowns_of(

@@ -56,7 +56,7 @@ release folder, altered and forged certificates, mutated files. The limit is the
         Column("found_nothing", "found nothing"),
         Column("failures", "found, all mended"),
     ),
-    limits=(540.0,),
+    limits=(240.0,),
     findings="""Mutated files carry one to three changes (bits, tokens, lines, cuts); each was read or refused with an error of ours. Found on the
 way: bare errors for broken numbers in CSV problems and relations, for a JJ relation with a huge cell number, for statuses that are no
 text, for archives that are none, and for keywords out of place; a width in an .rda that asked for memory without end; an empty lead

@@ -39,11 +39,11 @@ def instances(folder):
         yield Instance(name, table, limits=(60.0,))
     for name, trees in NESTED.items():
         table = partial(leaf_table, trees, zeros=0.35, sensitive=0.0, seed=1)
-        yield Instance(name, table, limits=(600.0 if name.startswith("1M") else 120.0,))
+        yield Instance(name, table, limits=(300.0 if name.startswith("1M") else 120.0,))
     yield Instance(
         "1M flat",
         partial(leaf_table, dict.fromkeys("abc", (100,)), zeros=0.03, sensitive=0.0, seed=1),
-        limits=(600.0,),
+        limits=(300.0,),
     )
 
 

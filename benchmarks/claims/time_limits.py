@@ -153,7 +153,7 @@ thousands of cells. Seconds of one processor, HiGHS included, so that a busy mac
         Column("ratio", "of the limit", ".2f"),
         Column("verdict", "verdict"),
     ),
-    limits=(2.0, 8.0, 20.0),
+    limits=(5.0, 20.0),
     findings="""Least squares were late because each program that might have made the table better had a second of its own past the
 limit, and because HiGHS ends quadratic programs late. A first pattern of three dimensions is completed whatever it takes. Small counts
 were late because programs with given directions came before any table: their table is now driven to whole values by first-order steps.""",

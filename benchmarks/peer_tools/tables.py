@@ -127,7 +127,7 @@ def cases(folder: Path | None) -> Iterator[Case]:
             )
     about = "three dimensions, two levels each, 30,000 enterprises"
     make = partial(made, SHAPES["three-way"][0], 30_000, 1)
-    yield Case("three-way large", about, make, limits=(15.0, 30.0, 60.0))
+    yield Case("three-way large", about, make, limits=(15.0, 30.0, 60.0, 120.0))
     for number, size in enumerate(SIZES):
         about = f"drawn: dimensions, hierarchies, skewness and rule, for about {size:,} cells"
         yield Case(f"drawn {number + 1}", about, partial(drawn_table, number), limits=DRAWN)

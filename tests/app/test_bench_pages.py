@@ -208,6 +208,64 @@ def test_undo_and_earlier_runs_bring_back_decisions_and_what_was_found_for_them(
     assert user.post("/grid/run", json={"run": 7}).status_code == 400
 
 
+@pytest.fixture
+def harmless(tmp_path):
+    """A user's window on a table without a sensitive cell, and its cells."""
+    table = tc.tabulate(tc.examples.firms(), ["region", "industry"], "turnover", contributor="firm")
+    tc.write_problem(table.protect(tc.MinimumFrequency(1)), tmp_path / "cells.csv")
+    client = window(tmp_path / "app")
+    client.post("/open", data={"path": str(tmp_path / "cells.csv"), "kind": "problem"})
+    return client, [square["cell"] for square in squares(client)]
+
+
+def test_a_cell_that_is_only_hidden_is_said_to_be_computable_until_it_is_called_sensitive(harmless):
+    client, cells = harmless
+    hidden = cells[-1]
+    client.post("/grid/decide", json={"cells": [hidden], "decision": "go"})
+    solve(client)
+    assert [one["cell"] for one in squares(client) if one["shown"] == "x"] == [hidden]
+    assert "NOT PROTECTED, only hidden: readers may compute" in verdict(client)
+    facts = dict(client.get(f"/grid/cell/{hidden}?method=suppression").get_json()["facts"])
+    assert facts["status"] == "must be hidden" and "attackable" in facts["an outsider's interval"]
+    report = client.get("/grid/report").text
+    assert "decided by hand" in report and "not protected" in report
+    client.post("/grid/decide", json={"cells": [hidden], "decision": "sensitive"})
+    # A pattern that protects nobody is none to keep near to.
+    assert not client.post("/grid/view", json={"method": "suppression"}).get_json()["can_be_near"]
+    solve(client)
+    assert "NOT PROTECTED" not in verdict(client) and NEAR not in verdict(client)
+    assert len([one for one in squares(client) if one["shown"] == "x"]) > 2
+
+
+def test_a_search_keeps_to_the_pattern_before_only_where_it_is_asked_to(clients):
+    user, _ = clients
+    solve(user)
+    assert user.post("/grid/view", json={"method": "suppression"}).get_json()["can_be_near"]
+    first = next(square["cell"] for square in squares(user) if square["kind"] == "secondary")
+    user.post("/grid/decide", json={"cells": [first], "decision": "stay"})
+    user.post("/grid/solve", json={"method": "suppression", "seconds": 60, "near": False})
+    while user.get("/grid/progress").get_json()["running"]:
+        time.sleep(0.02)
+    assert NEAR not in verdict(user) and "How good" in verdict(user)
+
+
+def test_a_page_that_is_loaded_again_shows_the_way_that_was_used_last(clients):
+    user, _ = clients
+    solve(user, "adjustment")
+    assert 'value="adjustment" checked' in user.get("/grid").text
+    solve(user)
+    assert 'value="suppression" checked' in user.get("/grid").text
+
+
+def test_what_the_grid_found_has_a_report_for_inside(clients, problem):
+    user, checker = clients
+    assert user.get("/grid/report").status_code == 400
+    solve(user)
+    report = checker.get("/grid/report")
+    assert report.mimetype == "text/html" and "What was protected" in report.text
+    assert f"{problem.n_sensitive:,} cells are sensitive" in report.text
+
+
 def test_folded_codes_say_how_many_sensitive_and_hidden_cells_are_below(clients, problem):
     user, _ = clients
     solve(user)

@@ -55,6 +55,30 @@ def titled() -> bytes:
     return workbook(rows)
 
 
+def behind_a_cover(rows) -> bytes:
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for line in (["Survey of firms"], ["Year", 2025], [], ["Confidential until released"]):
+        book.active.append(line)
+    book.active.title = "Cover"
+    for row in rows:
+        (book["Data"] if "Data" in book.sheetnames else book.create_sheet("Data")).append(row)
+    book.save(content)
+    return content.getvalue()
+
+
+def test_of_a_workbook_with_a_cover_the_sheet_with_rows_is_opened_whatever_it_holds(client):
+    firms = tc.examples.firms(300)[["firm", "region", "industry", "turnover"]]
+    content = behind_a_cover([list(firms.columns), *firms.values.tolist()])
+    assert opened(client, content, "firms.xlsx").location == "/choose"
+    assert "Sheet “Data”" in said(client.get("/choose"))
+    assert client.post("/choose", data=FORM).location == "/look"
+    # Read as the other kind and back, it is the same sheet.
+    assert opened(client, content, "firms.xlsx", kind="table").location == "/shape"
+    assert client.post("/kind", data={"kind": "records", "sheet": ""}).location == "/choose"
+    assert "Sheet “Data”" in said(client.get("/choose"))
+    assert client.post("/kind", data={"kind": "table", "sheet": "Cover"}).status_code == 400
+
+
 def test_records_of_a_workbook_below_a_title_are_opened_and_tabulated(client):
     assert opened(client, titled(), "firms.xlsx").location == "/choose"
     assert "Header in row “3”" in said(client.get("/choose"))

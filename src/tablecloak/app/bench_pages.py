@@ -54,6 +54,7 @@ ROUTES = (
     ("POST", "/grid/release/<method>.zip", "release"),
     ("POST", "/grid/unsent", "unsent"),
     ("GET", "/grid/problem.zip", "problem"),
+    ("GET", "/grid/report", "report"),
 )
 """Method, address below that of a table, and the function of `BenchPages` that answers."""
 
@@ -124,6 +125,7 @@ class BenchPages(TablePages):
                 beside(squares.summary(), self.session.grid_refusal(method))
             ),
             "is_old": squares.is_old,
+            "can_be_near": bench.before(method) is not None,
             "changed": CHANGED,
             "decisions": described(bench.marks, bench.given),
             "can_undo": bool(bench.undone),
@@ -195,7 +197,8 @@ class BenchPages(TablePages):
         limit = given.get("seconds", 5)
         if not isinstance(limit, int | float) or not 0 < limit <= 86_400:
             raise InputError(f"seconds: {limit!r} is no number above 0 and at most 86,400.")
-        self.bench.start(str(given.get("method", "")), float(limit))
+        near = given.get("near", True) is True
+        self.bench.start(str(given.get("method", "")), float(limit), near=near)
         return self.progress()
 
     def stop(self) -> Any:
@@ -251,6 +254,10 @@ class BenchPages(TablePages):
                 if solved.version == self.bench.version:
                     write_certificate(solved.result, Path(folder) / f"{name}_certificate.npz")
             return zipped(Path(folder), "internal.zip")
+
+    def report(self) -> Any:
+        """Send the internal report on what was found."""
+        return self.bench.report().html()
 
     def _require_cell(self, cell: int) -> None:
         n_cells = self.bench.given.table.n_cells

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,11 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
+from tablecloak.tables.formats.excel import reading_workbook
 from tablecloak.tables.formats.format import UNNAMED, UnevenError
 from tablecloak.tables.formats.frame_format import part_of_problem
+from tablecloak.tables.formats.header_row import ROWS_LOOKED_AT
+from tablecloak.tables.proposal import WORKBOOKS
 from tablecloak.web.tasks import noting
 
 JOBS = (".toml",)
@@ -106,6 +109,40 @@ def kind_of(file: DataFile) -> FileKind:
     is_bare = any(UNNAMED.match(name) for name in head.columns)
     is_table = is_bare or not (names_rows or head.duplicated(codes).any())
     return kind_named("table" if is_table else "records")
+
+
+def on_its_sheet(file: DataFile) -> DataFile:
+    """Return a workbook with the first sheet named that holds rows; other files as they are.
+
+    A sheet in front of it, such as a cover, has text, or a year or two.
+    """
+    if file.sheet or Path(file).suffix.lower() not in WORKBOOKS:
+        return file
+    with reading_workbook(Path(file)):
+        from openpyxl import load_workbook
+
+        book = load_workbook(Path(file), read_only=True, data_only=True)
+        try:
+            if len(book.worksheets) > 1:
+                for sheet in book.worksheets:
+                    if _holds_rows(sheet.iter_rows(max_row=ROWS_LOOKED_AT, values_only=True)):
+                        return replace(file, sheet=sheet.title)
+        finally:
+            book.close()
+    return file
+
+
+def _holds_rows(rows: Iterable[Sequence[Any]]) -> bool:
+    """Return whether several rows have a number beside another entry."""
+    found = 0
+    for row in rows:
+        entries = [entry for entry in row if entry not in (None, "")]
+        found += len(entries) > 1 and any(isinstance(entry, int | float) for entry in entries)
+    return found >= ROWS_OF_A_TABLE
+
+
+ROWS_OF_A_TABLE = 3
+"""Fewest rows with a number beside another entry from which a sheet is no cover. Chosen."""
 
 
 def endings() -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 from flask import g
 
 from tablecloak.app.given_away import GivenAway
-from tablecloak.app.given_file import in_the_app, kind_named, kind_of
+from tablecloak.app.given_file import in_the_app, kind_named, kind_of, on_its_sheet
 from tablecloak.app.session import OPENED, TABLES, Session, kept_in, without_folder
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
@@ -65,6 +65,7 @@ class OpenTables:
         """Open a file as a kind that is named, or found out; return the address that follows."""
         session = Session(self.home, self.given)
         with noting(session.unsaid):
+            file = on_its_sheet(file)
             asked = kind_named(kind) if kind else kind_of(file)
             session.open(file, asked)
         self.add(session)

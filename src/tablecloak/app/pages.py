@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ ROUTES = (
 )
 """Method, address below that of a table, and the function of `Pages` that answers."""
 
-NO_REPORT = "The grid shows what was found since, and makes no such report."
+NO_REPORT = "The grid makes one of what was found since."
 """What follows `OLD_JOB` on the report of a job."""
 
 
@@ -127,6 +128,8 @@ class Pages(TablePages):
         if file is None:
             return redirect("/")
         file = told_file(Path(file), form) if "encoding" in form else file
+        if "encoding" not in form and form.get("sheet"):
+            file = replace(file, sheet=form["sheet"])
         return redirect(self.tables.try_out(file, form.get("kind", "")))
 
     def shape(self) -> Any:

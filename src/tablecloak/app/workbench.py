@@ -14,13 +14,16 @@ from tablecloak.app.given_away import fingerprint_of_release, fingerprint_of_tab
 from tablecloak.app.grid import TableGrid
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Progress
-from tablecloak.errors import InputError, TablecloakError
+from tablecloak.errors import InputError, TablecloakError, listed
 from tablecloak.jobs.load import load_data
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
-from tablecloak.protection import PROTECTIONS, Material, Protection
+from tablecloak.protection import PROTECTIONS, Material, Product, Protection, required_way
+from tablecloak.render.page import Page
+from tablecloak.render.report import internal_report
 from tablecloak.results import Result
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
+from tablecloak.suppression.attack.finding import Verdict
 from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
@@ -161,6 +164,12 @@ def _number(given: Mapping[str, Any], name: str, otherwise: float, most: float) 
 FEW_SECONDS = 5.0
 """Limit of a search that the grid proposes where no job says another one. Chosen."""
 
+MOST_NAMED = 3
+"""Most cells that a verdict names."""
+
+INTERVALS = "computing intervals"
+"""What the page says of a search that has ended, and whose release is attacked."""
+
 AUDIT_SHARE = 0.2
 """Share of the time limit for the exact intervals of sensitive cells."""
 
@@ -218,7 +227,27 @@ class Solved:
         """Return what the terminal says of it: is it safe, its cost, how good, and what next."""
         said = self.result.verdict() if isinstance(self.result, Result) else self.summary()
         lines = [said] if self.weights is None else [*said.splitlines()[:2], NEAR]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self._said_of_hidden(), *self.notes])
+
+    @property
+    def only_hidden(self) -> list[str]:
+        """Cells that must be hidden, and that readers may compute all the same."""
+        if self.audit is None:
+            return []
+        problem, cells = self.result.problem, self.audit.needs.cells
+        told = [verdict is not Verdict.PROTECTED for verdict in self.audit.verdicts]
+        return list(problem.table.labels(cells[problem.forced[cells] & told]))
+
+    def _said_of_hidden(self) -> list[str]:
+        names = self.only_hidden
+        if not names:
+            return []
+        more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+        return [
+            f"NOT PROTECTED, only hidden: readers may compute {listed(names[:MOST_NAMED] + more)} "
+            f"to within {Mark.level:g} %. Decide that such a cell is sensitive: others are then "
+            f"hidden for it."
+        ]
 
 
 NEAR = (
@@ -296,6 +325,12 @@ class Workbench:
         return max(limits, default=0.0) or FEW_SECONDS
 
     @property
+    def method(self) -> str:
+        """The way to protect that is looked at first: that of the last run, or one that fits."""
+        fit = (name for name, way in methods().items() if not way.unfit(self.problem))
+        return self.runs[-1].method if self.runs else next(fit, "")
+
+    @property
     def is_running(self) -> bool:
         """Whether a search is running."""
         return self.task is not None and not self.task.has_ended
@@ -354,8 +389,16 @@ class Workbench:
         self.n_versions += 1
         self.version = versions[-1] if versions else self.n_versions
 
-    def start(self, method: str, limit: float) -> None:
+    def start(self, method: str, limit: float, *, near: bool = True) -> None:
         """Search in the background.
+
+        Parameters
+        ----------
+        method : str
+        limit : float
+            Seconds.
+        near : bool, default=True
+            Whether to keep to the pattern before, so that few cells change.
 
         Raises
         ------
@@ -374,7 +417,10 @@ class Workbench:
             if self.task is not None:
                 self.queue.forget(self.task.name)
             self.limit = limit
-            search = partial(self._search, method, limit, self.problem, self.version, self.marks)
+            before = self.before(method) if near else None
+            search = partial(
+                self._search, method, limit, before, self.problem, self.version, self.marks
+            )
             self.task = self.queue.add(QueuedTask(search, explained, method))
 
     def stop(self) -> None:
@@ -400,12 +446,56 @@ class Workbench:
 
     def take(self, result: JobResult) -> None:
         """Show what the job of the table gave, which knows of no decision."""
+        kept = methods().keys() - result.withheld.keys()
+        releases = {name: one.release for name, one in result.products.items() if name in kept}
+        limit = AUDIT_SHARE * self.seconds
+        audits = {name: self._audited(release, limit) for name, release in releases.items()}
         with self.lock:
             self.return_to({})
-            for name, product in result.products.items():
-                if name in methods() and name not in result.withheld:
-                    seconds = getattr(product.release, "seconds", 0.0)
-                    self._note(Solved(product.release, self.version, name, {}, seconds))
+            for name, release in releases.items():
+                seconds = getattr(release, "seconds", 0.0)
+                self._note(Solved(release, self.version, name, {}, seconds, audits[name]))
+
+    def report(self) -> Page:
+        """Describe what was found since the last decision. Secret.
+
+        Raises
+        ------
+        InputError
+            If nothing was.
+        """
+        found = [one for one in self.solved.values() if one.version == self.version]
+        if not found:
+            raise InputError("Nothing was found since the last decision. Protect the table first.")
+        settings = {
+            f"decided by hand: {row['name']}": row["decision"] or f"cost times {row['cost']:g}"
+            for row in described(self.marks, self.given)
+        }
+        # An audit in which cells that must be hidden count as sensitive would say too much of it.
+        products = [Product(one.result, None if one.only_hidden else one.audit) for one in found]
+        settings |= {
+            f"{one.method}, not protected": name for one in found for name in one.only_hidden
+        }
+        title = self.title or self.given.table.name
+        return internal_report(title, self.problem, products, settings=settings)
+
+    def before(self, method: str) -> Any:
+        """Return the last pattern of a method; none where nothing was to be protected."""
+        solved = self.solved.get(method)
+        if solved is None or methods()[method].hidden(solved.result) is None:
+            return None
+        return solved.result if solved.result.problem.n_sensitive else None
+
+    @staticmethod
+    def _audited(release: Any, seconds: float) -> Audit | None:
+        """Attack a pattern from outside; cells that must be hidden count as sensitive ones."""
+        hidden = required_way(release).hidden(release)
+        if hidden is None:
+            return None
+        problem = release.problem
+        forced = np.flatnonzero(problem.forced).tolist()
+        problem = marked(problem, dict.fromkeys(forced, Mark("sensitive")))
+        return audit_pattern(problem, hidden, detail="intervals", time_limit=seconds)
 
     def _note(self, found: Solved) -> None:
         self.runs.append(found)
@@ -419,30 +509,23 @@ class Workbench:
         self,
         method: str,
         limit: float,
+        before: Any,
         problem: ProtectionProblem,
         version: int,
         marks: Mapping[int, Mark],
         progress: Progress,
     ) -> None:
-        way, before, budget = methods()[method], self.solved.get(method), Budget.of(limit)
-        last = None if before is None else before.result
+        way, budget = methods()[method], Budget.of(limit)
         asked = self.ways.get(method) or way()
         if "time_limit" in way.model_fields:
             asked = asked.model_copy(update={"time_limit": (1 - AUDIT_SHARE) * limit})
         told = [kind.usual_with for kind in INTRUDERS if not kind().lacking(problem)]
         given = self.material or Material.of(problem, roles=told)
-        result = asked.on_bench(replace(given, tabulated=lambda: problem), last, progress)
-        audit, hidden = None, way.hidden(result)
-        if hidden is not None:
-            if self.task is not None:
-                self.task.stage = "computing intervals"
-            audit = audit_pattern(
-                result.problem,
-                hidden,
-                detail="intervals",
-                time_limit=budget.at_least(AUDIT_SHARE * limit / 2).left,
-            )
-        weights = problem.weights if hidden is not None and before is not None else None
+        result = asked.on_bench(replace(given, tabulated=lambda: problem), before, progress)
+        if self.task is not None:
+            self.task.stage = INTERVALS
+        audit = self._audited(result, budget.at_least(AUDIT_SHARE * limit / 2).left)
+        weights = None if before is None else problem.weights
         notes, seconds = tuple(NOTES.get() or ()), budget.elapsed
         self._note(Solved(result, version, method, marks, seconds, audit, weights, notes))
 

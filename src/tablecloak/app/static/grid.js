@@ -6,7 +6,7 @@ const page = document.getElementById("grid-page");
 const mayChange = page.dataset.changing === "yes";
 const table = document.getElementById("grid");
 const details = document.getElementById("details");
-const look = { rows: "", columns: "", at: {}, opened: {}, method: "suppression" };
+const look = { rows: "", columns: "", at: {}, opened: {}, method: "" };
 let shown = null; // what the server answered last
 let chosen = -1; // number of the chosen cell
 let place = [0, 0]; // row and column of the square that the keyboard is on
@@ -303,6 +303,7 @@ function drawProgress(found) {
     const why = found.running ? "A search is running." : found.refused[look.method];
     document.getElementById("release").disabled = Boolean(why);
     document.getElementById("refused").textContent = why;
+    document.getElementById("keep").hidden = !(shown && shown.can_be_near);
   }
   const error = document.getElementById("error");
   if (found.error) { error.hidden = false; error.textContent = found.error; }
@@ -320,12 +321,16 @@ async function follow() {
 }
 
 for (const radio of document.querySelectorAll("input[name=method]")) {
+  if (radio.checked) look.method = radio.value;
   radio.addEventListener("change", async () => { look.method = radio.value; await refresh(); });
 }
 document.getElementById("side").addEventListener("change", drawGrid);
 if (mayChange) {
   document.getElementById("solve").addEventListener("click", async () => {
-    await ask("grid/solve", { method: look.method, seconds: Number(document.getElementById("seconds").value) });
+    await ask("grid/solve", {
+      method: look.method, seconds: Number(document.getElementById("seconds").value),
+      near: document.getElementById("near").checked,
+    });
     follow();
   });
   const undo = async () => { await ask("grid/undo", {}); await refresh(); if (chosen >= 0) choose(chosen); };

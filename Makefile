@@ -3,6 +3,9 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Loops of the search, compiled once for an installation, beside what follows.
+COMPILED = @$(BIN)/python -m tablecloak.suppression.search.boxes &
+
 .PHONY: demo test test-oldest test-newest coverage docs proofs dist wheel-check clean
 
 $(BIN)/python:
@@ -11,10 +14,12 @@ $(BIN)/python:
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[engines,fast,plots]"
+	$(COMPILED)
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(COMPILED)
 	@touch $@ $(VENV)/installed
 
 demo: $(VENV)/installed

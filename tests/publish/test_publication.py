@@ -24,7 +24,7 @@ from tablecloak.publish.leaks import find_leaks
 from tablecloak.publish.publication import public_report, write_release
 from tablecloak.publish.released_cells import read_release
 from tablecloak.suppression.result.pattern import SuppressionPattern
-from tablecloak.tables.leaving import Leaving
+from tablecloak.tables.leaving import NOT_LISTED, Leaving
 
 FORMATS = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
 
@@ -548,7 +548,7 @@ def test_an_empty_cell_is_never_called_confidential_and_a_rounded_zero_is_told_f
     firms = firms[~((firms.region == "S") & (firms["size"] == "big"))]
     firms = pd.concat([firms, pd.DataFrame({"region": ["W"], "size": ["small"], "n": [1]})])
     problem = tc.tabulate(firms, ["region", "size"]).protect(tc.MinimumFrequency(3))
-    empty = "Cells that are blank or not listed are empty (nobody contributes) or not part of"
+    empty = f"{NOT_LISTED} empty (nobody contributes) or not part of"
     for name, release in (
         ("pattern", tc.suppress(problem)), ("rounded", tc.controlled_rounding(problem, base=5)),
         ("small", tc.small_count_rounding(problem, base=3)),

@@ -134,11 +134,12 @@ def on_its_sheet(file: DataFile) -> DataFile:
 
 def _holds_rows(rows: Iterable[Sequence[Any]]) -> bool:
     """Return whether several rows have a number beside another entry."""
-    found = 0
+    with_numbers = 0
     for row in rows:
         entries = [entry for entry in row if entry not in (None, "")]
-        found += len(entries) > 1 and any(isinstance(entry, int | float) for entry in entries)
-    return found >= ROWS_OF_A_TABLE
+        has_number = any(isinstance(entry, int | float) for entry in entries)
+        with_numbers += len(entries) > 1 and has_number
+    return with_numbers >= ROWS_OF_A_TABLE
 
 
 ROWS_OF_A_TABLE = 3

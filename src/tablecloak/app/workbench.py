@@ -464,17 +464,17 @@ class Workbench:
         InputError
             If nothing was.
         """
-        found = [one for one in self.solved.values() if one.version == self.version]
-        if not found:
+        current = [one for one in self.solved.values() if one.version == self.version]
+        if not current:
             raise InputError("Nothing was found since the last decision. Protect the table first.")
         settings = {
             f"decided by hand: {row['name']}": row["decision"] or f"cost times {row['cost']:g}"
             for row in described(self.marks, self.given)
         }
         # An audit in which cells that must be hidden count as sensitive would say too much of it.
-        products = [Product(one.result, None if one.only_hidden else one.audit) for one in found]
+        products = [Product(one.result, None if one.only_hidden else one.audit) for one in current]
         settings |= {
-            f"{one.method}, not protected": name for one in found for name in one.only_hidden
+            f"{one.method}, not protected": name for one in current for name in one.only_hidden
         }
         title = self.title or self.given.table.name
         return internal_report(title, self.problem, products, settings=settings)

@@ -16,6 +16,9 @@ from tablecloak.tables.keys import are_figures
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_decimals, released_rows
 
+NOT_LISTED = "Cells that are not listed (empty squares on pages) are"
+"""How it begins what readers are told of cells without a row."""
+
 UNLISTED = "empty (nobody contributes) or not part of the table"
 """What readers are told of combinations of codes without a cell."""
 
@@ -74,7 +77,7 @@ class Leaving:
         values = values[np.isfinite(values)]
         codes = released.drop(columns=[*shown.columns, "status"], errors="ignore")
         if len(released) < prod(codes.nunique()):
-            reading = f"{method['reading']} Cells that are blank or not listed are {UNLISTED}."
+            reading = f"{method['reading']} {NOT_LISTED} {UNLISTED}."
             method = {**method, "reading": reading}
         return cls(
             released=released,

@@ -33,7 +33,7 @@ from tablecloak.registered import SiblingIn
 from tablecloak.registry import Registry
 from tablecloak.render.heat_map import Drawing, add_heat_map, labels_of
 from tablecloak.render.page import Page, Square, as_number
-from tablecloak.tables.leaving import Leaving
+from tablecloak.tables.leaving import NOT_LISTED, Leaving
 from tablecloak.tables.problem import ProtectionProblem
 
 MEANING = (
@@ -259,7 +259,7 @@ class CellKeys(Protection):
     def leaving(cls, release: PerturbedRelease) -> Leaving:
         """Return the perturbed values; totals may differ from the sums of their parts."""
         released, tables, unlisted = release.release(), release.tables, release.design.unlisted
-        reading = f"{release.design.reading} Cells that are blank or not listed are {unlisted}."
+        reading = f"{release.design.reading} {NOT_LISTED} {unlisted}."
         return Leaving(
             released=released,
             hierarchies=tables.hierarchies,

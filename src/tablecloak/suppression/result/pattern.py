@@ -15,7 +15,7 @@ from tablecloak.certificates.claim import Claim
 from tablecloak.errors import listed
 from tablecloak.results import in_percent
 from tablecloak.solve.bounds import check_claim
-from tablecloak.suppression.attack.against_insiders import AgainstInsiders
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders, WhyOpen
 from tablecloak.suppression.attack.before import Before
 from tablecloak.suppression.proof.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.rows.claims import pattern_claims, proved_pattern_bound
@@ -389,7 +389,18 @@ class SuppressionPattern(ProtectedTable):
             ("is not settled", "are not settled"): self.insiders.unsettled,
         }
         left = " and ".join(f"{n:,} {words[n > 1]}" for words, n in counts.items() if n)
-        return f": of {tried} {left}" if left else f"; against {tried}, of whom none succeeds"
+        if not left:
+            return f"; against {tried}, of whom none succeeds"
+        n = self._hopeless
+        sure = f" ({'all' if n == self.open_insiders else f'{n:,}'} against every pattern)" * (
+            n > 0
+        )
+        return f": of {tried} {left}{sure}"
+
+    @property
+    def _hopeless(self) -> int:
+        """Number of insiders from whom no pattern hides a cell."""
+        return 0 if self.insiders is None else self.insiders.count(WhyOpen.HOPELESS)[0]
 
     def _release_advice(self) -> str:
         n = self.open_insiders
@@ -400,6 +411,12 @@ class SuppressionPattern(ProtectedTable):
             if n == 1
             else f"the {n:,} insiders who succeed or are not"
         )
+        if self._hopeless == n:
+            these = "this insider" if n == 1 else f"these {n:,} insiders"
+            return (
+                f"before you publish its release, merge categories, or decide that {these} may "
+                f"know a sensitive cell, which no pattern keeps from them"
+            )
         return f"before you publish its release, look at {who} settled"
 
     def _share_by_level(self, hidden: Flags) -> str:

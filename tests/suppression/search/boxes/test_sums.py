@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -228,3 +229,19 @@ def test_many_needs_in_little_time_are_met_by_sums_first():
     hurried = protect_by_boxes(state, Budget.of())
     assert hurried.best is not None
     assert not is_begun_in_haste(hurried, Budget.of(0.9 * seconds))
+
+
+@pytest.mark.slow
+def test_loops_are_compiled_by_another_process_where_there_is_no_time_for_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delitem(sys.modules, sums.KERNEL, raising=False)
+    grid = Grid.of((problem := dense(1)).table, state_of(problem).system)
+    assert grid is not None and not sums.are_compiled()
+    sums.compiling_beside.cache_clear()
+    assert not sums.is_ready(grid, 1.0) and sums.is_ready(grid, 100.0)
+    assert not sums.is_ready(grid, 1.0)
+    compiling = sums.compiling_beside()
+    assert compiling is not None and compiling.wait(100) == 0
+    assert sums.are_compiled() and sums.is_ready(grid, 1.0)
+    # Each loop once: numba compiles it again for each number that is written out in a call.
+    assert len(list(tmp_path.rglob("*.nbc"))) == len(list(tmp_path.rglob("*.nbi"))) > 5

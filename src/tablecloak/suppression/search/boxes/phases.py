@@ -20,6 +20,7 @@ from tablecloak.suppression.search.boxes.sums import (
     Care,
     SumFinder,
     is_ready,
+    lacking_loops,
 )
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.cover import Builder
@@ -91,6 +92,8 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         # (docs/decisions, "Pace of a first pattern").
         _improve(pattern, budget)
         candidate = candidate_of(state, pattern, left)
+    if not is_ready(grid, budget.left):
+        state = state.noted(lacking_loops())
     return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
 
 

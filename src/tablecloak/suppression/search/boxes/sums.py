@@ -12,24 +12,32 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats
+from tablecloak.executors.beside import Program, started_beside
 from tablecloak.extras import is_installed
 from tablecloak.solve.exact import rounded_down
 from tablecloak.suppression.search.boxes.pattern import Box, BoxFinder, Grid, Moves
 from tablecloak.suppression.system.details import in_units
 
-KERNEL = "tablecloak.suppression.search.boxes.kernel"
+COMPILER = "tablecloak.suppression.search.boxes"
+"""Run as a program, it compiles."""
 
-COMPILE_SECONDS = 20.0
+KERNEL = f"{COMPILER}.kernel"
+
+COMPILE_SECONDS = 12.0
 """Seconds that compiling may take where nothing is kept of an earlier time: two to three times as
-long as on the machines of docs/decisions."""
+long as on the machines of docs/decisions, "Compiled loops". With less, a process of its own
+compiles, and this search goes on without."""
 
 MOST_CODES = 1_000
 """Most codes of a dimension; of each, the moves are kept."""
@@ -181,18 +189,52 @@ class SumFinder(BoxFinder):
 
 
 def is_ready(grid: Grid, seconds: float) -> bool:
-    """Whether sums of boxes can be found in a grid, and the loops compiled in some seconds."""
+    """Whether sums of boxes can be found in a grid, and the loops are or can be compiled in time.
+
+    Where they are not, they are compiled beside, for later phases and searches.
+    """
     if max(len(cover) for cover in grid.covers) > MOST_CODES or not is_installed("numba"):
         return False
-    return KERNEL in sys.modules or seconds >= COMPILE_SECONDS or _is_compiled()
+    if KERNEL in sys.modules or are_compiled() or seconds >= COMPILE_SECONDS:
+        return True
+    compiling_beside()
+    return False
 
 
-def _is_compiled() -> bool:
-    """Whether numba keeps compiled loops beside the module, where it does so if it may write."""
+def lacking_loops() -> str:
+    """Say what a search without compiled loops lacks, and what to do."""
+    if is_installed("numba"):
+        return "compiled loops were not ready, and will be in some seconds: search again"
+    return "compiled loops find far better patterns of such tables: pip install 'tablecloak[fast]'"
+
+
+def are_compiled() -> bool:
+    """Whether numba has kept the loops that were compiled for this version of them."""
     spec = find_spec(KERNEL)
     assert spec is not None and spec.origin is not None
-    name = spec.name.rpartition(".")[2]
-    return any(Path(spec.origin).parent.glob(f"__pycache__/{name}.protect*.nbi"))
+    source = Path(spec.origin)
+    changed = source.stat().st_mtime
+    files = (
+        path for folder in _kept_in(source) for path in folder.glob(f"{source.stem}.protect*.nbi")
+    )
+    return any(path.stat().st_mtime >= changed for path in files)
+
+
+def _kept_in(source: Path) -> Iterator[Path]:
+    """Yield the folders in which numba may keep what it compiles: beside it, or the user's."""
+    asked, named = os.environ.get("NUMBA_CACHE_DIR"), f"{source.parent.name}_*"
+    if asked:
+        yield from Path(asked).glob(named)
+        return
+    yield source.parent / "__pycache__"
+    users = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    yield from (Path(users) / "numba").glob(named)
+
+
+@cache
+def compiling_beside() -> Program | None:
+    """Begin once to compile in another process."""
+    return started_beside(COMPILER)
 
 
 def _padded(grid: Grid, care: Care) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -16,13 +16,27 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bench.records import Record
+from bench.records import Record, commit_of
 from tablecloak.errors import InputError, suggestion
 
-__all__ = ["Claim", "Column", "Figures", "Instance", "Method", "Setting", "chosen", "claims_in"]
+__all__ = [
+    "NOT_MEASURED",
+    "Claim",
+    "Column",
+    "Figures",
+    "Instance",
+    "Method",
+    "Setting",
+    "chosen",
+    "claims_in",
+]
+
+NOT_MEASURED = ("app", "argus", "cli", "contracts", "planning", "render", "service", "web")
+"""Parts of the package that next to no figure depends on."""
 
 Figures = dict[str, Any]
 """What a run measured: numbers, words or truth values by name."""
@@ -136,6 +150,8 @@ class Claim:
         Page of the repository that shows the figures instead of a table in the page of results.
     findings : str
         Explanation of the figures.
+    apart : sequence of str
+        Parts of the package that the figures do not depend on.
     """
 
     name: str
@@ -152,6 +168,12 @@ class Claim:
     draw: Callable[[Sequence[Record], Path], None] | None = field(default=None, compare=False)
     page: str | None = None
     findings: str = ""
+    apart: Sequence[str] = (*NOT_MEASURED, "safe")
+
+    @cached_property
+    def commit(self) -> str:
+        """The last commit that changed what the claim measures."""
+        return commit_of(self.apart)
 
 
 def claims_in(folder: Path) -> dict[str, Claim]:

@@ -161,11 +161,11 @@ def _measure(
     source = source_here(" ".join([COMMAND, *sys.argv[1:]]))
     known = claims_in(folder / "claims")
     if claims == [ALL]:
-        runs = all_open(known, folder, setting, choice, source)
+        runs = all_open(known, folder, setting, choice)
     else:
         listed = chosen("claim", claims, known) if claims else []
         runs = [run for one in listed for run in asked(one, folder / "claims", setting, choice)]
-    for record in measure(runs, source, workers):
+    for record in measure(runs, known, source, workers):
         add_records(folder / "results" / f"{record.claim}.jsonl", [record])
         limit = "" if record.limit is None else f", {record.limit:g} s"
         figures = ", ".join(f"{name} {told}" for name, told in record.figures.items())

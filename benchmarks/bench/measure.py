@@ -112,9 +112,8 @@ def all_open(
     folder: Path,
     setting: Setting,
     choice: Choice,
-    source: Source,
 ) -> list[Run]:
-    """Return the runs of all claims that are not stored yet for a commit, the quickest first.
+    """Return the runs of all claims that are not stored yet for their commit, the quickest first.
 
     What a run will take is what it took the last time; one that was never made counts as its limit.
     Called again after an interrupt, it returns what is left.
@@ -124,27 +123,31 @@ def all_open(
     InputError
         If files were changed after the commit: figures of such runs could not be measured again.
     """
-    if not source.commit or source.commit.endswith("+"):
-        raise InputError(
-            "All claims are measured at one commit, but files of the package or of the benchmarks "
-            "were changed after it. Commit them first."
-        )
     costs = {}
     for name, claim in claims.items():
+        if not claim.commit or claim.commit.endswith("+"):
+            raise InputError(
+                "All claims are measured at one commit, but files of the package or of the "
+                "benchmarks were changed after it. Commit them first."
+            )
         took = {r.key: r for r in read_records(folder / "results" / f"{name}.jsonl")}
         for run in asked(claim, folder / "claims", setting, choice):
             last = took.get((name, run.instance, run.method, run.setting.limit))
-            if last is None or (last.source.commit, last.seed) != (source.commit, setting.seed):
+            if last is None or (last.source.commit, last.seed) != (claim.commit, setting.seed):
                 costs[run] = (last and last.cpu_seconds) or run.setting.limit
     return sorted(costs, key=lambda run: costs[run])
 
 
-def measure(runs: Sequence[Run], source: Source, workers: int = 1) -> Iterator[Record]:
+def measure(
+    runs: Sequence[Run], claims: Mapping[str, Claim], source: Source, workers: int = 1
+) -> Iterator[Record]:
     """Make runs, and yield the record of each when it has finished.
 
     Parameters
     ----------
     runs : sequence of Run
+    claims : mapping of str to Claim
+        By name.
     source : Source
     workers : int, default=1
         Number of processes at the same time.
@@ -167,7 +170,7 @@ def measure(runs: Sequence[Run], source: Source, workers: int = 1) -> Iterator[R
             cpu_seconds=outcome.cpu_seconds,
             peak_mib=outcome.memory,
             seconds=outcome.seconds,
-            source=source,
+            source=replace(source, commit=claims[run.claim].commit),
         )
 
 

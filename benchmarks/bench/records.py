@@ -17,14 +17,22 @@ from tablecloak import __version__
 from tablecloak.errors import InputError
 from tablecloak.storage import write_text
 
-__all__ = ["Record", "Source", "add_records", "latest", "read_records", "source_here"]
+__all__ = [
+    "Record",
+    "Source",
+    "add_records",
+    "commit_of",
+    "latest",
+    "read_records",
+    "source_here",
+]
 
 PACKAGES = ("highspy", "numpy", "scipy", "pulp", "pyscipopt", "duckdb")
 """Packages whose version can change the figures."""
 
 
-MEASURED = (":/src", ":/benchmarks/*.py", ":(top,exclude)src/tablecloak/app")
-"""Files of the repository that can change the figures: nothing is measured in the app."""
+MEASURED = (":/src", ":/benchmarks/*.py")
+"""Files of the repository that can change figures."""
 
 
 @dataclass(frozen=True)
@@ -132,19 +140,31 @@ def latest(records: Sequence[Record]) -> list[Record]:
 
 
 def source_here(command: str) -> Source:
-    """Return what is known of this machine, this installation and this commit.
-
-    The commit is the last one that changed the package or the benchmarks; results that are
-    committed while others are still measured, and the docs, change neither.
+    """Return what is known of this machine and this installation; see `commit_of` for the rest.
 
     Of absolute paths in the command only the last name is kept: it says nothing of the machine.
     """
-    commit = _git("log", "-1", "--format=%h", "--abbrev=7", "--", *MEASURED)
-    changed = "+" if _git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED) else ""
     words = [Path(word).name if Path(word).is_absolute() else word for word in command.split(" ")]
     return Source(
-        _machine(), _versions(), commit + changed, " ".join(words), f"{datetime.now(UTC):%Y-%m-%d}"
+        _machine(), _versions(), command=" ".join(words), date=f"{datetime.now(UTC):%Y-%m-%d}"
     )
+
+
+def commit_of(apart: Iterable[str]) -> str:
+    """Return the last commit that changed the benchmarks, or the package but for some parts.
+
+    Results that are committed while others are still measured, and the docs, change neither. It
+    ends in "+" if such files were changed after it.
+
+    Parameters
+    ----------
+    apart : iterable of str
+        Parts of the package that the figures do not depend on.
+    """
+    files = [*MEASURED, *(f":(top,exclude)src/tablecloak/{part}" for part in apart)]
+    commit = _git("log", "-1", "--format=%h", "--abbrev=7", "--", *files)
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", *files)
+    return commit + "+" * bool(changed)
 
 
 def _git(*words: str) -> str:

@@ -41,6 +41,7 @@ def attack(command, setting):
 
 
 CLAIM = Claim(
+    apart=(),
     name="attacks",
     title="Attacks by programs that share no code with the package",
     text="""Every promise is attacked from its definition: patterns, intervals, adjusted and rounded tables, whole jobs from their

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from bench.claims import Claim, Column, Instance, Method
+from bench.claims import NOT_MEASURED, Claim, Column, Instance, Method
 from tablecloak.safe import Project
 
 SIZES = (400, 1_000, 3_000, 10_000, 50_000)
@@ -115,6 +115,7 @@ def asked(sizes, setting):
 
 
 CLAIM = Claim(
+    apart=NOT_MEASURED,
     name="honest-outputs",
     title="Outputs of honest researchers",
     text="""Ten outputs of one survey, drawn as researchers ask for them: tables of counts, means and sums, two of five of them with a filter

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
-from bench.claims import Claim, Column, Instance, Method
+from bench.claims import NOT_MEASURED, Claim, Column, Instance, Method
 from bench.measure import timed
 from tablecloak.safe import Outcome, Project
 from tablecloak.safe.output import Figures
@@ -75,6 +75,7 @@ def asked(sizes, setting):
 
 
 CLAIM = Claim(
+    apart=NOT_MEASURED,
     name="safe-project",
     title="A project of outputs checked as one",
     text="""Outputs of one project over the same records: counts and sums by one to three of eight keys, with threshold 10, half of them of a

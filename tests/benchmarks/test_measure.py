@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -79,15 +78,21 @@ def test_the_command_stores_figures_failures_and_what_runs_used(folder):
     assert "| three | square | 9 |" in page and "failed: RuntimeError: no licence" in page
 
 
-def test_all_claims_are_measured_at_one_commit_and_taken_up_again_after_an_interrupt(folder):
+def test_all_claims_are_measured_at_one_commit_and_taken_up_again_after_an_interrupt(
+    folder, monkeypatch
+):
     (folder / "claims" / "slow.py").write_text(
         TOY.replace('name="toy"', 'name="slow"').replace("lambda: 2)", "lambda: 2, limits=(3.0,))")
     )
+    commits = {"safe": "abc1234", "all": "def5678"}
+    monkeypatch.setattr(
+        "bench.claims.commit_of", lambda apart: commits["safe" if "safe" in apart else "all"]
+    )
     claims = claims_in(folder / "claims")
-    here = Source("2 cores", "Python 3", "abc1234", "python -m benchmarks all", "2026-11-26")
+    here = Source("2 cores", "Python 3", "", "python -m benchmarks all", "2026-11-26")
 
     def names():
-        runs = all_open(claims, folder, Setting(0.0), Choice(methods=["square"]), here)
+        runs = all_open(claims, folder, Setting(0.0), Choice(methods=["square"]))
         return [(run.claim, run.instance, run.setting.limit) for run in runs], runs
 
     first, runs = names()
@@ -95,12 +100,18 @@ def test_all_claims_are_measured_at_one_commit_and_taken_up_again_after_an_inter
         ("toy", "two", 1.0), ("toy", "two", 2.0), ("slow", "two", 3.0), ("slow", "three", 5.0),
         ("toy", "three", 5.0),
     ]  # fmt: skip
-    for record in measure(runs[:2], here):
+    for record in measure(runs[:2], claims, here):
         add_records(folder / "results" / f"{record.claim}.jsonl", [record])
-        assert record.seconds > 0
+        assert record.seconds > 0 and record.source.commit == "abc1234"
     assert names()[0] == first[2:]
+    # Parts of the package that a claim does not measure may change.
+    commits["all"] = "0123456"
+    claims = claims_in(folder / "claims")
+    assert names()[0] == first[2:]
+    commits["safe"] = "abc1234+"
+    claims = claims_in(folder / "claims")
     with pytest.raises(tc.InputError, match="Commit them first"):
-        all_open(claims, folder, Setting(0.0), Choice(), replace(here, commit="abc1234+"))
+        names()
 
 
 def test_a_folder_of_instances_named_from_here_is_found_by_runs_elsewhere(folder, monkeypatch):

@@ -20,6 +20,18 @@ def test_a_file_is_found_in_any_case_and_by_the_last_part_of_a_path_of_windows(t
     assert find_file(name, tmp_path) == tmp_path / "data.tab"
 
 
+def test_the_folder_in_which_a_program_was_started_is_not_searched(tmp_path, monkeypatch):
+    (tmp_path / "started").mkdir()
+    (tmp_path / "batch").mkdir()
+    (tmp_path / "started" / "data.asc").write_text("old")
+    monkeypatch.chdir(tmp_path / "started")
+    with pytest.raises(tc.InputError, match="does not exist"):
+        find_file("data.asc", tmp_path / "batch")
+    (tmp_path / "batch" / "DATA.asc").write_text("new")
+    assert text_of(find_file("data.asc", tmp_path / "batch")) == "new"
+    assert text_of(find_file(str(tmp_path / "started" / "data.asc"), tmp_path / "batch")) == "old"
+
+
 def test_a_path_below_the_folder_is_followed(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.hrc").write_text("below")

@@ -143,6 +143,33 @@ def test_decisions_made_in_a_browser_by_keyboard_are_released(folder, tmp_path):
     assert [path.name for path in released] == ["output_0_0.csv", "output_1_0.csv"]
 
 
+@pytest.mark.skipif(not BROWSER, reason="no Chromium on this machine")
+def test_comments_without_a_decision_and_decisions_of_others_are_saved_as_they_are(folder):
+    playwright = pytest.importorskip("playwright.sync_api")
+    bundle = Bundle(folder)
+    bundle.decide("output_0", "approved", comment="fine", who="Ada")
+    ada = json.loads(bundle.write().read_text())["decisions"]["output_0"]
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto((folder / "check.html").as_uri())
+        page.set_input_files("#load", folder / "decisions.json")
+        page.wait_for_selector("#told:has-text('1 decisions were taken over')")
+        assert page.input_value("#who") == ""
+        page.fill("#who", "Bob")
+        page.fill("#output-2 textarea", "give p95 instead")
+        assert "not saved yet" in page.inner_text("#told")
+        with page.expect_download() as download:
+            page.click("#save")
+        download.value.save_as(folder / "decisions.json")
+        browser.close()
+    told = Bundle(folder)
+    assert json.loads((folder / "decisions.json").read_text())["decisions"]["output_0"] == ada
+    last = told.decision("output_2")
+    assert (last.state, last.comment, last.who) == ("", "give p95 instead", "Bob")
+    assert told.undecided == ["output_1", "output_2"]
+
+
 # -- the command --------------------------------------------------------------------------
 
 
@@ -169,6 +196,8 @@ def test_outputs_are_decided_and_released_by_command(folder, tmp_path):
     assert (tmp_path / "released" / "plot.png").read_bytes() == PIXEL
     told = json.loads((tmp_path / "released" / "released.json").read_text())["released"]
     assert list(told) == ["output_0", "output_2"]
+    # Names and comments of checkers stay in the bundle.
+    assert all(list(one) == ["files"] for one in told.values())
     again = run(folder, "--release", tmp_path / "released")
     assert again.exit_code == 2
     assert "exists already" in again.output

@@ -25,9 +25,10 @@ def find_file(name: str, folder: Path, others: Sequence[Path] = ()) -> Path:
     parts = PureWindowsPath(name)
     if not parts.name or "\0" in name:
         raise InputError(f"{name!r} is no name of a file.")
-    tried = [Path(name), folder / name, folder.joinpath(*parts.parts[-1:])]
+    # Never the folder in which a program was started: it may hold another file of the name.
+    tried = [folder / name, folder.joinpath(*parts.parts[-1:])]
     if not parts.drive and not parts.root:
-        tried.insert(1, folder.joinpath(*parts.parts))
+        tried.insert(0, folder.joinpath(*parts.parts))
     # Where an earlier batch wrote what must stay inside.
     tried.append(folder.joinpath("internal", *parts.parts[-1:]))
     tried += [other.joinpath(*parts.parts[-1:]) for other in others]

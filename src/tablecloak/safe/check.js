@@ -7,6 +7,12 @@
 
   const chosen = (section) => section.querySelector("input[type=radio]:checked");
   const comment = (section) => section.querySelector("textarea");
+  // What was loaded or saved last: an untouched decision keeps its checker and time.
+  const before = new Map();
+  const isTouched = (section) => {
+    const one = before.get(section) || { state: "", comment: "" };
+    return one.state !== (chosen(section)?.value || "") || one.comment !== comment(section).value.trim();
+  };
   const row = (section) => document.querySelector(`tr[data-row="${section.id}"]`);
 
   const show = () => {
@@ -38,7 +44,7 @@
   };
 
   const save = () => {
-    if (!who.value.trim()) {
+    if (!who.value.trim() && sections.some(isTouched)) {
       told.textContent = "Say who decides: fill in the field Checker.";
       who.focus();
       return;
@@ -51,11 +57,14 @@
     }
     const when = new Date().toISOString().slice(0, 19) + "+00:00";
     const decisions = {};
-    for (const section of sections.filter(chosen)) {
-      decisions[section.dataset.name] = {
-        state: chosen(section).value, comment: comment(section).value.trim(),
-        who: who.value.trim(), when, files: JSON.parse(section.dataset.files),
-      };
+    for (const section of sections) {
+      if (isTouched(section)) {
+        before.set(section, {
+          state: chosen(section)?.value || "", comment: comment(section).value.trim(),
+          who: who.value.trim(), when, files: JSON.parse(section.dataset.files),
+        });
+      }
+      if (before.has(section)) decisions[section.dataset.name] = before.get(section);
     }
     const text = JSON.stringify({ decisions }, null, 2) + "\n";
     const link = document.createElement("a");
@@ -86,10 +95,11 @@
         changed += 1;
         continue;
       }
-      const radio = section.querySelector(`input[value="${CSS.escape(one.state)}"]`);
-      if (radio) radio.checked = true;
+      for (const radio of section.querySelectorAll("input[type=radio]")) {
+        radio.checked = radio.value === one.state;
+      }
       comment(section).value = one.comment || "";
-      if (one.who && !who.value) who.value = one.who;
+      before.set(section, one);
       taken += 1;
     }
     count();
@@ -99,7 +109,9 @@
   };
 
   for (const section of sections) {
-    section.addEventListener("change", () => { unsaved = true; count(); });
+    for (const kind of ["change", "input"]) {
+      section.addEventListener(kind, () => { unsaved = true; count(); });
+    }
   }
   for (const button of document.querySelectorAll("button[data-filter]")) {
     button.addEventListener("click", () => {

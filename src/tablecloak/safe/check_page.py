@@ -323,7 +323,9 @@ def _square(value: Any, rules: Sequence[str]) -> str:
 def _written(value: Any) -> str:
     """Return a value as people write it; the file has all digits."""
     if isinstance(value, float):
-        return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:,.6g}"
+        # Six digits, and as many as stand before the point.
+        is_rounded = value == round(value) or abs(value) >= 1e5
+        return f"{value:,.0f}" if is_rounded and abs(value) < 1e15 else f"{value:,.6g}"
     return str(value)
 
 

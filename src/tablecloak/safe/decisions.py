@@ -22,7 +22,7 @@ from tablecloak.storage import checksum, readable, replacing_folder, require_wri
 State = Literal["approved", "rejected"]
 
 RELEASED = "released.json"
-"""What was approved, by whom, and the checksums of its files."""
+"""What was approved, with the checksums of its files; it may leave with them."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,9 @@ class Bundle:
                     shutil.copyfile(self.folder / file, new / file)
                     # What is compared is the copy: the file may change after it was looked at.
                     self._require_decided_on(file, checksum(new / file), decision)
-            told = {name: asdict(decision) for name, decision in approved.items()}
-            text = json.dumps({"released": told}, indent=2, ensure_ascii=False)
+            # Who decided, and why, stays in the bundle.
+            released = {name: {"files": dict(one.files)} for name, one in approved.items()}
+            text = json.dumps({"released": released}, indent=2, ensure_ascii=False)
             write_text(new / RELEASED, text + "\n")
             new.chmod(out.absolute().parent.stat().st_mode & 0o777)
         return [out / file for name in approved for file in self.files(name)]

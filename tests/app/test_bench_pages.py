@@ -26,6 +26,7 @@ from tablecloak.jobs.load import load_problem
 from tablecloak.publish.audit import audit
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.audit import audit_pattern
+from tablecloak.web.tasks import hearing_warnings
 from windows import Window, window
 
 BROWSER = next(
@@ -206,6 +207,26 @@ def test_undo_and_earlier_runs_bring_back_decisions_and_what_was_found_for_them(
     assert user.post("/grid/view", json={}).get_json()["decisions"]
     assert user.post("/grid/release/suppression.zip").status_code == 400
     assert user.post("/grid/run", json={"run": 7}).status_code == 400
+
+
+def test_of_a_filled_workbook_it_is_said_what_it_keeps(tmp_path):
+    client = window(tmp_path / "app")
+    client.post("/open", data={"example": "table"})
+    page = client.get("/shape").text
+    assert "keeps titles, notes and sheets of text as they are" in page
+    form = dict(re.findall(r'<textarea name="([^"]+)"[^>]*>([^<]*)</textarea>', page))
+    form |= {"value": "Turnover", "frequency": "Firms", "level": "15"}
+    form |= {"minimum-frequency": "1", "minimum-frequency:minimum": "3"}
+    client.post("/shape", data=form)
+    solve(client)
+    view = client.post("/grid/view", json={"method": "suppression"}).get_json()
+    assert not view["said"]
+    with hearing_warnings():
+        archive = zipfile.ZipFile(io.BytesIO(client.post("/grid/release/suppression.zip").data))
+    assert "table_office.xlsx" in archive.namelist()
+    view = client.post("/grid/view", json={"method": "suppression"}).get_json()
+    assert "Read them before you send it" in view["said"][0]
+    assert "left out, because a figure there may tell a hidden one" in view["said"][1]
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import openpyxl
 import pytest
 
 import tablecloak as tc
+from tablecloak.examples import write
 from windows import window
 
 FORM = {"value": "turnover", "dimension:region": "1", "dimension:industry": "1",
@@ -108,6 +109,43 @@ def test_a_record_with_an_entry_too_many_is_named_and_the_file_is_read_again_as_
     assert "UTF-8" not in answer.text and "`header`" not in answer.text
     again = client.post("/open", data={"again": again_of(answer), "encoding": "", "sep": "|"})
     assert again.status_code in (302, 400) and "No such" not in again.text
+
+
+def test_points_that_may_separate_thousands_are_asked_about(client):
+    firms = ["firm;region;industry;turnover"]
+    firms += [f"f{n};{'NS'[n % 2]};{'ab'[n % 3 % 2]};{n}.{400 + n}" for n in range(1, 60)]
+    firms += ["f60;N;a;650"]
+    assert opened(client, "\n".join(firms)).location == "/choose"
+    assert "In “turnover” three digits follow every point" in said(client.get("/choose"))
+    client.post("/kind", data={"kind": "records", "decimal": ",", "encoding": "", "sep": "",
+                               "sheet": "", "header": ""})  # fmt: skip
+    assert "three digits" not in said(client.get("/choose"))
+    opened(client, "\n".join([firms[0], "f61;S;b;1.5", *firms[1:]]))
+    assert "three digits" not in said(client.get("/choose"))
+    opened(client, "\n".join(firms).replace(";", ","))
+    assert "three digits" not in said(client.get("/choose"))
+
+
+def test_files_of_one_problem_are_dropped_together(client, tmp_path):
+    files = [path for path in write("cells", tmp_path) if path.name.startswith("cells.")]
+    assert len(files) > 2
+    content = [(io.BytesIO(path.read_bytes()), path.name) for path in files]
+    assert client.post("/open", data={"upload": content}).location == "/grid"
+    alone = opened(client, (tmp_path / "cells.csv").read_bytes(), "cells.csv")
+    assert "Drop it together with cells.relations.csv" in said(alone)
+
+
+def test_a_job_is_called_by_its_title_and_its_files_by_their_own_names(client, tmp_path):
+    files = {path.name: path.read_text("utf-8") for path in write("firms", tmp_path)}
+    files["Umsätze 2024.csv"] = files.pop("firms.csv")
+    job = files["job.toml"].replace('"firms.csv"', '"Umsätze 2024.csv"')
+    files["job.toml"] = re.sub("^title = .*$", "", job, flags=re.MULTILINE)
+    files["job.toml"] = 'title = "Turnover by region"\n' + files["job.toml"]
+    content = [(io.BytesIO(text.encode()), name) for name, text in files.items()]
+    assert client.post("/open", data={"upload": content}).location == "/grid"
+    assert "<h1>Turnover by region</h1>" in client.get("/grid").text
+    outside = opened(client, "\n".join(lines()), "..\\x/../../ü:1.csv")
+    assert outside.status_code == 302 and "ü_1.csv" in client.get("/choose").text
 
 
 def test_letters_that_are_no_utf_8_are_told_by_the_name_of_their_field(client):

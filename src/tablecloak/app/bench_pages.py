@@ -140,6 +140,7 @@ class BenchPages(TablePages):
                 }
                 for run in bench.runs
             ],
+            "said": [self.session.plain(text) for text in bench.said_of_release],
             "given": [{"what": str(release), "has_left": release.has_left} for release in given],
         }
 
@@ -228,14 +229,15 @@ class BenchPages(TablePages):
             raise InputError(refusal)
         release = self.bench.solved[method].result
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
-            # What is warned of stands in the verdict, and belongs to no other page.
-            with noting([]):
-                self._write(release, Path(folder))
+            said: list[str] = []
+            with noting(said):
+                is_filled = self._write(release, Path(folder))
             self.session.give(release)
+            self.bench.said_of_release = [FILLED] * is_filled + said
             return zipped(Path(folder), f"{method}.zip")
 
-    def _write(self, release: Any, folder: Path) -> None:
-        """Write what may be published, also as the workbook that the table came from."""
+    def _write(self, release: Any, folder: Path) -> bool:
+        """Write what may be published; return whether the workbook of the table was filled too."""
         formats = ("csv", "excel")
         file, title = self.session.file, self.bench.title
         if self.session.proposal() and file and Path(file).suffix.lower() in WORKBOOKS:
@@ -243,8 +245,9 @@ class BenchPages(TablePages):
             # Records, or figures in an order that is not seen, make no table to fill.
             with contextlib.suppress(InputError):
                 write_release(release, folder, title=title, formats=[*formats, office])
-                return
+                return True
         write_release(release, folder, title=title, formats=formats)
+        return False
 
     def problem(self) -> Any:
         """Send the problem and the certificates, which stay inside."""
@@ -395,6 +398,12 @@ class _Squares:
 
         return {"total": part(relation.total), "parts": [part(cell) for cell in relation.parts]}
 
+
+FILLED = (
+    "The filled workbook keeps titles, notes beside the table and sheets of text as they are. Read "
+    "them before you send it: they may name a hidden value."
+)
+"""What is said of a release with the workbook that its table came from."""
 
 CHANGED = (
     "Decisions have changed since the search, and nothing is proved for them: protect again. What "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,13 +22,15 @@ from tablecloak.jobs.job_file import read_job
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
     ProblemFormat,
+    RecordFormat,
+    format_of,
     formats_holding,
     read_problem,
     record_endings,
 )
 from tablecloak.tables.formats.excel import reading_workbook
 from tablecloak.tables.formats.format import UNNAMED, UnevenError
-from tablecloak.tables.formats.frame_format import part_of_problem
+from tablecloak.tables.formats.frame_format import beside, part_of_problem
 from tablecloak.tables.formats.header_row import ROWS_LOOKED_AT
 from tablecloak.tables.proposal import WORKBOOKS
 from tablecloak.web.tasks import noting
@@ -162,7 +166,13 @@ def bench_of(path: Path) -> Workbench:
                 f"{path.name} reads {listed(lost)}, which a browser does not send with it. Drop "
                 f"the job together with all files that it reads, or type its path."
             )
-        return Workbench.of_job(job, path.stem)
+        return Workbench.of_job(job, job.title or path.stem)
+    relations = beside(path, "relations")
+    if path.name.lower().endswith(record_endings()) and not relations.exists():
+        raise InputError(
+            f"{path.name} is one of the files of a problem. Drop it together with "
+            f"{relations.name}, or type its path."
+        )
     notes: list[str] = []
     with noting(notes):
         problems = batch_problems(path) if path.suffix.lower() in BATCHES else [read_problem(path)]
@@ -197,6 +207,35 @@ def in_the_app(error: Exception) -> str:
     return f"{error.finding} How the file is read can be changed{such}."
 
 
+OF_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
+
+
+def doubtful_points(file: DataFile) -> list[str]:
+    """Return columns of text in which every point may separate thousands, but is read as decimal.
+
+    Where commas stand between entries, a point is the decimal sign.
+    """
+    kind = format_of(file, RecordFormat, otherwise="csv")
+    if kind.is_typed or file.decimal == "," or file.sep == ",":
+        return []
+    rows = kind.first_rows(Path(file))[max(file.header, 1) - 1 :]
+    with Path(file).open("rb") as content:
+        is_apart_by_commas = not file.sep and b";" not in content.read(LOOKED_AT)
+    if not rows or is_apart_by_commas:
+        return []
+    names = rows[0]
+    columns = zip(*(row for row in rows[1:] if len(row) == len(names)), strict=True)
+    pointed = ([entry for entry in column if "." in str(entry)] for column in columns)
+    return [
+        str(name)
+        for name, entries in zip(names, pointed, strict=False)
+        if entries and all(OF_THOUSANDS.fullmatch(str(entry).strip()) for entry in entries)
+    ]
+
+
+LOOKED_AT = 10_000
+"""Bytes of a file in which a semicolon between entries stands."""
+
 LONGEST_NAME = 80
 """Most characters of an upload's name that are kept, without its ending."""
 
@@ -215,7 +254,6 @@ def given_file(folder: Path) -> Path:
         If no file is given, or it cannot be used.
     """
     from flask import request
-    from werkzeug.utils import secure_filename
 
     uploads = [file for file in request.files.getlist("upload") if file.filename]
     typed = request.form.get("path", "").strip()
@@ -224,18 +262,33 @@ def given_file(folder: Path) -> Path:
     if uploads:
         place, sent = _own_place(folder), list[Path]()
         for uploaded in uploads:
-            name = secure_filename(uploaded.filename or "")
+            name = _own_name(uploaded.filename or "")
             # Of several files, a job names the others, whatever these are.
             ending = _required_ending(name) if len(uploads) == 1 else Path(name).suffix
             sent.append(place / f"{name.removesuffix(ending)[:LONGEST_NAME] or 'data'}{ending}")
             uploaded.save(sent[-1])
-        jobs = [path for path in sent if path.suffix.lower() in (*JOBS, *BATCHES)]
-        if len(sent) > 1 and len(jobs) != 1:
-            raise InputError("Choose one file, or one job together with the files that it reads.")
-        return jobs[0] if jobs else sent[0]
+        return _first_of(sent)
     if typed:
         return _typed_file(typed)
     raise InputError("Choose a file, or type the path of one.")
+
+
+def _own_name(sent: str) -> str:
+    """Return the name of an upload as its sender calls it, without what a folder may not hold."""
+    name = re.split(r"[/\\]", unicodedata.normalize("NFC", sent))[-1]
+    return re.sub(r'[\x00-\x1f\x7f:*?"<>|]', "_", name).strip(". ")
+
+
+def _first_of(sent: list[Path]) -> Path:
+    """Return the file that names the others: a job, or the cells of a problem."""
+    jobs = [path for path in sent if path.suffix.lower() in (*JOBS, *BATCHES)]
+    first = jobs or [path for path in sent if beside(path, "relations") in sent] or sent
+    if len(first) == 1:
+        return first[0]
+    raise InputError(
+        "Choose one file, one job together with the files that it reads, or the files of one "
+        "problem, such as cells.csv and cells.relations.csv."
+    )
 
 
 def _example(folder: Path, kind: str) -> Path:

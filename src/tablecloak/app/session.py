@@ -16,7 +16,7 @@ from typing import Any
 from tablecloak.app.choices import Choices
 from tablecloak.app.finished import Finished
 from tablecloak.app.given_away import OLD_JOB, GivenAway, fingerprint_of_release
-from tablecloak.app.given_file import FileKind, bench_of, kind_named
+from tablecloak.app.given_file import FileKind, bench_of, doubtful_points, kind_named
 from tablecloak.app.own_words import in_own_words, of_form
 from tablecloak.app.workbench import Mark, Workbench, explained
 from tablecloak.budget import Progress
@@ -105,6 +105,11 @@ class Session:
     def is_uploaded(self) -> bool:
         """Whether the file lies in the private folder, so that its path says nothing to anybody."""
         return self.file is not None and Path(self.file).is_relative_to(self.home)
+
+    @property
+    def doubtful(self) -> list[str]:
+        """Columns whose points may be no decimal signs."""
+        return [] if self.file is None else doubtful_points(self.file)
 
     @property
     def title(self) -> str:

@@ -298,6 +298,8 @@ class Workbench:
     solved: dict[str, Solved] = field(default_factory=dict)
     queue: TaskQueue = field(default_factory=TaskQueue)
     task: QueuedTask | None = None
+    said_of_release: list[str] = field(default_factory=list)
+    """What is to be known of the files that were downloaded last."""
 
     @classmethod
     def of_job(cls, job: Job, title: str) -> Workbench:

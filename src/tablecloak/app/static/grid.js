@@ -286,6 +286,7 @@ function drawGiven() {
   section.hidden = !shown.given.length;
   section.querySelector("ul").replaceChildren(
     ...shown.given.map((each) => element("li", each.what + (each.has_left ? "" : "; nobody received it"))));
+  document.getElementById("said").replaceChildren(...shown.said.map((text) => element("p", text, { class: "note" })));
   if (mayChange) document.getElementById("unsent").hidden = !shown.given.some((each) => each.has_left);
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,20 @@ def test_a_report_explains_the_dearest_secondary_suppressions_with_their_attacks
     assert all(f"= {weight:,g}: secondary" in "".join(found) for weight in dearest)
     assert all("Needed by (" in each for each in found)
     assert all("too close" in each for each in found)
+
+
+def test_a_cell_that_is_hidden_against_an_insider_alone_is_not_said_to_be_needed_by_nobody():
+    dimensions = {"region": ["part", "region"], "industry": None}
+    table = tc.tabulate(tc.examples.firms(), dimensions, "turnover", contributor="firm")
+    problem = table.protect(tc.PPercent(10), tc.MinimumFrequency(3))
+    pattern = tc.suppress(problem, protect_against="contributors", hold="possible", time_limit=5)
+    _, *against_all = explanations(pattern)
+    _, *against_outsiders = explanations(replace(pattern, insiders=None))
+    useless = ["No sensitive cell needs it" in text for text in against_outsiders]
+    needed = ["Needed against insiders" in text for text in against_all]
+    assert sum(useless) > 0 and sum(needed) > 0
+    # What is still called useless is so for all who were kept out.
+    assert all("contributors" in text for text in against_all if "No sensitive cell" in text)
 
 
 def test_a_report_without_secondary_suppressions_or_of_a_large_table_explains_none(monkeypatch):

@@ -24,6 +24,7 @@ from tablecloak.render.plotting import add_legend, new_figure
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.audit import Audit
 from tablecloak.suppression.attack.groups import named_groups
+from tablecloak.suppression.attack.intruder import parse_intruders
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -32,6 +33,9 @@ MOST_EXPLAINED = 8
 
 EXPLAINED_CELLS = 5000
 """Cells up to which a report explains any: a tenth of a second for each secondary suppression."""
+
+EXPLAINED_SECONDS = 10.0
+"""Seconds for these explanations where insiders attack too; what is not settled then says so."""
 
 MOST_LISTED = 3000
 """Most hidden cells that a page lists; of more, those with least to spare, then the dearest."""
@@ -79,7 +83,11 @@ def add_explanations(page: Page, pattern: SuppressionPattern) -> None:
         f"{len(cells)}. `tablecloak explain` says it of any cell, and what it would cost to "
         f"publish it."
     )
-    asked = PatternQuestion.of(pattern, (), Budget.of())
+    # Cells that outsiders do not need hidden may be needed against the insiders of the search.
+    insiders = pattern.insiders
+    names = [] if insiders is None else [name for name, n in insiders.intruders.items() if n]
+    budget = Budget.of(EXPLAINED_SECONDS) if names else Budget.of()
+    asked = PatternQuestion.of(pattern, parse_intruders(names), budget)
     for cell in dearest.tolist():
         found = explain_secondary(asked, cell, with_price=False)
         page.folded(found.heading, "\n".join(found.lines()))
@@ -216,8 +224,9 @@ def add_pattern(
         page.table(shown, index=False, caption="Sensitive groups")
     if audit is not None and problem.n_sensitive:
         page.text(
-            "Sensitive cells by the rule that found them, and how wide the interval is that an "
-            "outsider computes of each: 1 is the width that is required, and more is safer."
+            f"Sensitive cells by the rule that found them, and how wide the interval is that an "
+            f"outsider is left with of each{'' if audit.exact else ', as far as that is proved'}: "
+            f"1 is the width that is required, and more is safer."
         )
         page.table(by_rule(audit), caption="Sensitive cells by rule")
         page.figure(partial(_intervals_figure, audit), _interval_caption(audit))

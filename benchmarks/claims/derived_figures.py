@@ -28,7 +28,7 @@ def with_ratios():
 
 
 def first(problem, setting):
-    return pattern_figures(problem, setting, method="sequential", audited=False)
+    return pattern_figures(problem, setting, method="sequential")
 
 
 CLAIM = Claim(

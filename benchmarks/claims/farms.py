@@ -9,9 +9,7 @@ from figures import PATTERN, pattern_figures
 
 def protect(grid, setting):
     problem, cells = grid
-    found = pattern_figures(
-        problem, setting, method="sequential", weights="unit", audited=cells < 30_000
-    )
+    found = pattern_figures(problem, setting, method="sequential", weights="unit")
     secondary = found["hidden"] - found["sensitive"]
     shares = {"of_grid": secondary / cells, "of_filled": secondary / problem.table.n_cells}
     return {"grid": cells} | found | shares | {"all_of_grid": found["hidden"] / cells}

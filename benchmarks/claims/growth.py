@@ -12,7 +12,7 @@ SIZES = ("5k", "25k", "100k", "300k", "792k")
 
 
 def first(problem, setting):
-    return pattern_figures(problem, setting, method="sequential", audited=False)
+    return pattern_figures(problem, setting, method="sequential")
 
 
 def fitted(records):

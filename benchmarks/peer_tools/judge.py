@@ -9,6 +9,9 @@ import numpy as np
 import tablecloak as tc
 from peer_tools.tables import Case
 
+AUDIT_SECONDS = 300.0
+"""Limit of the attack by outsiders; what is open then is told."""
+
 JUDGE_SECONDS = 60.0
 """Limit of the attack by contributors; what is open then is told."""
 
@@ -33,7 +36,8 @@ def table_facts(case: Case, problem: tc.ProtectionProblem) -> dict[str, Any]:
 
 def judged(problem: tc.ProtectionProblem, hidden: np.ndarray) -> dict[str, Any]:
     """Measure any pattern by our audit, on the given problem."""
-    found = tc.audit(problem, hidden, threads=1)
+    sums = SUMS if are_told_apart(problem) else ()
+    found = tc.audit(problem, hidden, groups=sums, threads=1, time_limit=AUDIT_SECONDS)
     counts = {verdict.value: found.count(verdict) for verdict in set(found.verdicts)}
     judgement = {
         "loss": float(problem.weights[hidden].sum()),
@@ -42,8 +46,8 @@ def judged(problem: tc.ProtectionProblem, hidden: np.ndarray) -> dict[str, Any]:
         "undecided": counts.get("undecided", 0),
         "dimension": int(found.robustness.dimension),
     }
-    if are_told_apart(problem):
-        judgement["groups"] = len(tc.audit(problem, hidden, groups=SUMS, threads=1).groups)
+    if sums:
+        judgement["groups"] = len(found.groups)
     if can_try_contributors(problem):
         attacked = tc.audit(
             problem, hidden, intruders="contributors", threads=1, time_limit=JUDGE_SECONDS

@@ -27,7 +27,7 @@ from tablecloak.suppression.search.boxes.phases import (
 )
 from tablecloak.suppression.search.closing import proved_pattern, with_first
 from tablecloak.suppression.search.cover import Builder
-from tablecloak.suppression.search.pace import SUM_SECONDS, CarefulPace, EndingPace, Pace
+from tablecloak.suppression.search.pace import CarefulPace, EndingPace, Pace
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
@@ -290,7 +290,7 @@ def _built_with_sums(state: SearchState, best: Candidate, budget: Budget) -> Can
     time is left.
     """
     begun: Candidate | None = None
-    seconds = SUM_SECONDS
+    seconds = state.sum_seconds
     while True:
         pacing = partial(CarefulPace, sum_seconds=seconds)
         begun = _begun_by_programs(state, SUMMED_SHARE, pacing, budget, begun)

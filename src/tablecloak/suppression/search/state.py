@@ -13,6 +13,7 @@ from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.rows.master import PatternBound
 from tablecloak.suppression.search.exploration import Exploration
 from tablecloak.suppression.search.nullspace.opening import Opening
+from tablecloak.suppression.search.pace import SUM_SECONDS
 from tablecloak.suppression.search.standing import Held
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
@@ -57,6 +58,8 @@ class SearchState:
         The result of deletion that began with every cell hidden.
     is_priced : bool
         Whether an opening by prices gave the best pattern.
+    sum_seconds : float
+        Seconds that sums of boxes are expected to take for each need that programs leave open.
     notes : tuple of str
     """
 
@@ -75,6 +78,7 @@ class SearchState:
     held: Held | None = None
     opening: Opening | None = None
     is_priced: bool = False
+    sum_seconds: float = SUM_SECONDS
     notes: tuple[str, ...] = ()
 
     @classmethod

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from tablecloak.budget import Budget, generator
+from tablecloak.budget import Budget, Stopwatch, generator
 from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate, cheaper, completed
 from tablecloak.suppression.search.boxes.pairs import PairFinder
@@ -34,6 +34,10 @@ from tablecloak.suppression.system.paths import Paths
 MOST_OPEN_SHARE = 0.1
 """Largest share of the needs that boxes may leave to programs. If they leave more, boxes do not
 suit the table, and another phase builds the pattern. Chosen by trial; not measured."""
+
+CARE_FOR_MORE = 6.5
+"""Seconds of a sum for a need that programs leave open, as a multiple of those of a quick one.
+docs/decisions, "Programs go on after sums"."""
 
 HURRIED_SECONDS = 1e-3
 """Least seconds for each need with which another phase builds the pattern if boxes leave many needs
@@ -72,13 +76,18 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     # Boxes are the quickest way to a first pattern, so it is completed even if time is over.
     working = budget.at_least(np.inf) if state.best is None else budget
     # Where few cells are sensitive, boxes lose less than quick sums on some tables, which follow.
-    if state.is_dense and is_ready(grid, budget.left):
-        pattern = of_sums(state, grid, QUICK)
-    else:
-        pattern = _of_boxes(state, grid)
+    is_summed = state.is_dense and is_ready(grid, budget.left)
+    pattern = of_sums(state, grid, QUICK) if is_summed else _of_boxes(state, grid)
     is_hurried = state.best is None and budget.left < HURRIED_SECONDS * len(pattern.size)
     most_open = np.inf if is_hurried else MOST_OPEN_SHARE * len(pattern.size)
+    if is_summed and len(pattern.open):
+        # Loading what was compiled takes as long as a thousand sums.
+        first = int(pattern.open[0])
+        pattern.finder.cheapest(int(state.system.needs.cells[first]), float(pattern.size[first]))
+    watch = Stopwatch()
     pattern.build(working, most_open)
+    if is_summed:
+        state = replace(state, sum_seconds=CARE_FOR_MORE * watch.seconds / len(pattern.size))
     if len(pattern.open) > most_open:
         return state
     left = _protect_others(state, pattern, budget)

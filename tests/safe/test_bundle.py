@@ -12,9 +12,12 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from tablecloak.cli.main import app
 from tablecloak.errors import InputError
 from tablecloak.safe import Outcome, Project, Reason
+from tablecloak.safe.decisions import Bundle
 
 SECRET = 91817161
 
@@ -263,6 +266,29 @@ def test_outputs_are_printed_with_their_reasons(project, capsys):
     told = project.print_outputs()
     assert "fail (threshold): 1 cell has fewer than 5 contributors" in told
     assert told in capsys.readouterr().out
+
+
+def test_a_researcher_reads_what_a_checker_decided_and_wrote(project, tmp_path):
+    bundle = Bundle(project.finalise(tmp_path / "b1"))
+    first, second = list(bundle.outputs)[:2]
+    bundle.decide(first, "rejected", comment="give p95 instead", who="Ada")
+    bundle.decide(second, comment="which year?", who="Ada")
+    bundle.write()
+    told = project.print_outputs()
+    assert "checker: rejected, Ada: give p95 instead. It is left out of further bundles" in told
+    assert "checker: not decided yet, Ada: which year?" in told
+
+
+def test_nothing_is_released_into_the_bundle_and_nothing_at_all_is_said(project, tmp_path):
+    folder = project.finalise(tmp_path / "b1")
+    bundle = Bundle(folder)
+    for name in bundle.outputs:
+        bundle.decide(name, "rejected")
+    bundle.write()
+    inside = CliRunner().invoke(app, ["safe", "check", str(folder), "--release", f"{folder}/out"])
+    assert inside.exit_code == 2 and "lies in the bundle" in inside.output
+    outside = CliRunner().invoke(app, ["safe", "check", str(folder), "--release", f"{tmp_path}/o"])
+    assert outside.exit_code == 0 and "no output is approved" in outside.output
 
 
 def test_why_a_figure_is_hidden_does_not_tell_how_few_stand_behind_it(tmp_path):

@@ -75,8 +75,11 @@ def check(
     if states or comments:
         typer.echo(f"written: {bundle.write()}")
     if release is not None:
-        for path in bundle.release(release):
+        released = bundle.release(release)
+        for path in released:
             typer.echo(f"released: {path}")
+        if not released:
+            typer.echo("released: nothing, since no output is approved")
         return
     for line in _listing(bundle):
         typer.echo(plain(line))

@@ -171,13 +171,18 @@ class Bundle:
         ------
         InputError
             If an output is undecided, failed and is approved without a word, or the folder exists
-            already.
+            already or lies in the bundle.
         """
         require_writable(out / RELEASED)
         if self.undecided:
             raise InputError(
                 f"{self.folder}: nothing was decided on {listed(self.undecided)}: approve or "
                 "reject each output first"
+            )
+        if out.resolve().is_relative_to(self.folder.resolve()):
+            raise InputError(
+                f"{out} lies in the bundle, which stays inside: choose a folder outside of it for "
+                "what is released"
             )
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise InputError(f"{out} exists already: choose another folder for what is released")
@@ -283,9 +288,9 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-def decided(folder: Path, name: str) -> State | Literal[""]:
-    """Return what was decided on an output of a folder; "" if nothing was, or none can tell."""
+def decision_in(folder: Path, name: str) -> Decision:
+    """Return what was decided on an output of a folder; an empty one if none can be told."""
     try:
-        return Bundle(folder).decision(name).state
+        return Bundle(folder).decision(name)
     except InputError:
-        return ""
+        return Decision()

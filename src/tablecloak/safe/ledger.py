@@ -15,7 +15,7 @@ import pandas as pd
 from tablecloak.arrays import AnyIntegers, Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.decisions import decided
+from tablecloak.safe.decisions import decision_in
 from tablecloak.safe.echoes import Echoes
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
@@ -342,9 +342,25 @@ class Ledger:
             output
             for folder, outputs in self._bundles.items()
             for name, output in outputs.items()
-            if decided(folder, name) == "rejected"
+            if decision_in(folder, name).state == "rejected"
         ]
         return {name: entry for name, entry in self.outputs.items() if entry not in rejected}
+
+    def said_of(self, output: Output) -> list[str]:
+        """Return what checkers decided on an output, and what they wrote of it."""
+        decisions = [
+            decision_in(folder, name)
+            for folder, outputs in self._bundles.items()
+            for name, entry in outputs.items()
+            if entry is output
+        ]
+        return [
+            f"{one.state or 'not decided yet'}{', ' * bool(one.who)}{one.who}"
+            f"{': ' * bool(one.comment)}{one.comment}"
+            f"{'. It is left out of further bundles' * (one.state == 'rejected')}"
+            for one in decisions
+            if one.state or one.comment
+        ]
 
     def _handed_over(self) -> tuple[dict[str, Output], dict[str, Output]]:
         """Return what stands in bundles and leaves, and what leaves only if a file is wrong.
@@ -357,7 +373,7 @@ class Ledger:
         doubtful: dict[str, Output] = {}
         for folder, outputs in self._bundles.items():
             for name, output in outputs.items():
-                state = decided(folder, name)
+                state = decision_in(folder, name).state
                 failed = output.outcome.status == "fail"
                 is_doubtful = state == "rejected" or (failed and state != "approved")
                 (doubtful if is_doubtful else given)[f"{name}{HANDED_OVER}"] = output

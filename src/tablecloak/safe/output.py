@@ -250,8 +250,8 @@ class Output:
     def __repr__(self) -> str:
         return self.told()
 
-    def told(self) -> str:
-        """Return what a researcher reads about the output."""
+    def told(self, decided: Sequence[str] = ()) -> str:
+        """Return what a researcher reads about the output, and what checkers decided on it."""
         lines = [f"{self.name}: {self.kind}, {self.outcome.status}", f"  {self.command}"]
         for reason in self.outcome.reasons:
             lines.append(f"  {reason.status} ({reason.rule}): {reason.text}")
@@ -260,6 +260,7 @@ class Output:
         if self.exception:
             lines.append(f"  exception asked for: {self.exception}")
         lines += [f"  file: {path.name}" for path in self.files]
+        lines += [f"  checker: {each}" for each in decided]
         return "\n".join(["\n".join(lines), *(frame.to_string() for frame in self.frames)])
 
 

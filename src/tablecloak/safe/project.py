@@ -163,7 +163,7 @@ class Project(OtherOutputs, TableOutputs):
 
     def print_outputs(self) -> str:
         """Print all outputs with what is said of them, and return what was printed."""
-        told = "\n\n".join(output.told() for output in self.outputs.values())
+        told = "\n\n".join(one.told(self.said_of(one)) for one in self.outputs.values())
         print(told or "the project has no outputs")
         return told
 

@@ -179,8 +179,9 @@ class OtherOutputs(Ledger):
         self, values: pd.Series[Any], which: Sequence[str] = ("min", "max")
     ) -> pd.DataFrame:
         """Return minimum and maximum; see `safe.other.quantiles.Extremes`."""
+        frame = _frame(values)
         kind = Extremes(tuple(which))  # type: ignore[arg-type]
-        return ask(self, kind, _frame(values), f"extremes({_name(values)})").frames[0]
+        return ask(self, kind, frame, f"extremes({_name(values)})").frames[0]
 
     def corr(self, data: pd.DataFrame, method: str = "pearson") -> pd.DataFrame:
         """Return correlations of the columns of a frame, as ``DataFrame.corr`` does."""
@@ -388,7 +389,7 @@ def _name(values: pd.Series[Any]) -> str:
 def _frame(values: pd.Series[Any]) -> pd.DataFrame:
     if not isinstance(values, pd.Series):
         raise InputError(
-            f"a column of a frame is needed, with its index; got {type(values).__name__}"
+            f"a column of a frame is needed, as data['income']; got {type(values).__name__}"
         )
     return values.to_frame(_name(values))
 

@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import threading
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,8 @@ class OpenTables:
     def listed(self) -> Iterator[dict[str, Any]]:
         """Yield what can be opened, the last one first: tables, and files without one."""
         paths = (self.home / TABLES).glob(f"*/{OPENED}")
-        for path in sorted(paths, key=lambda path: -path.stat().st_mtime):
+        dated = sorted(((path.stat().st_mtime, path) for path in paths), reverse=True)
+        for changed, path in dated:
             # What cannot be read says so at its own address.
             with contextlib.suppress(InputError):
                 kept = kept_in(path.parent)
@@ -128,6 +130,7 @@ class OpenTables:
                     "address": f"/table/{path.parent.name}/", "title": kept["title"],
                     "file": Path(kept["file"]).name, "decisions": len(kept["marks"]),
                     "is_table": bool(kept["table"]),
+                    "when": f"{datetime.fromtimestamp(changed):%Y-%m-%d %H:%M}",
                 }  # fmt: skip
 
     def told(self, error: Exception) -> tuple[str, int]:

@@ -34,7 +34,8 @@ BROWSER_SECONDS = 0.5
 """Seconds that the server has to begin before a browser asks for its first page."""
 
 COOKIE = "tablecloak"
-"""Name of the cookie that holds the secret."""
+"""Beginning of the name of the cookie that holds the secret. The port follows: browsers send a
+cookie to all ports of a machine."""
 
 POLICY = (
     "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; connect-src 'self'; "
@@ -200,12 +201,13 @@ class Visitors:
         from flask import g, redirect, request
 
         is_reading = request.method in ("GET", "HEAD")
+        cookie = f"{COOKIE}-{request.environ['SERVER_PORT']}"
         offer = request.args.get("token", "")
         if is_reading and self._role(offer):
             answer = redirect("/")
-            answer.set_cookie(COOKIE, offer, httponly=True, samesite="Strict")
+            answer.set_cookie(cookie, offer, httponly=True, samesite="Strict")
             return answer
-        role = self._role(request.cookies.get(COOKIE, ""))
+        role = self._role(request.cookies.get(cookie, ""))
         g.may_change = role == "user"
         changes = not is_reading and request.endpoint not in READING
         if not role:

@@ -230,7 +230,7 @@ function drawSum(sum) {
 
 function decisionForm(cell, mark) {
   const form = document.getElementById("decide").content.cloneNode(true).querySelector("form");
-  form.elements.decision.value = mark.decision;
+  for (const radio of form.elements.decision) radio.checked = radio.value === mark.decision;
   form.elements.level.value = mark.level;
   form.elements.cost.value = mark.cost;
   form.addEventListener("submit", async (event) => {

@@ -14,7 +14,8 @@ from typing import Any
 from flask import g
 
 from tablecloak.app.given_away import GivenAway
-from tablecloak.app.given_file import in_the_app, kind_named, kind_of, on_its_sheet
+from tablecloak.app.given_file import kind_named, kind_of
+from tablecloak.app.reading import in_the_app, on_its_sheet
 from tablecloak.app.session import OPENED, TABLES, Session, kept_in, without_folder
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError

@@ -21,9 +21,10 @@ from tablecloak.app.finished import (
     unsafe_words,
 )
 from tablecloak.app.given_away import NEVER_TWO, OLD_JOB, beside
-from tablecloak.app.given_file import given_file, told_file
+from tablecloak.app.given_file import given_file
 from tablecloak.app.open_tables import OpenTables, TablePages
 from tablecloak.app.own_words import FIELDS
+from tablecloak.app.reading import told_file
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.jobs.beginning import MOST_CODES

@@ -141,7 +141,8 @@ class Ledger:
         ]
         text = (
             "is no column of the data, and no formula was recognised that gives it for each record "
-            "from its own: it may tell of others. Compute it with project.compute(name, formula)"
+            "from its own: it may tell of others. Compute it with project.compute(name, formula), "
+            "or, where it counts or compares records, say by project.add_exception how it was made"
         )
         reasons = [Reason("review", "data", f"{name} {text}") for name in unknown]
         if chosen := self.declared.chosen_by(located.positions):

@@ -277,6 +277,8 @@ class TableCheck:
         ordered = {piece.statistic for piece in self.pieces} & {"median", "min", "max"}
         if ordered:
             text = f"{' and '.join(sorted(ordered))}: each is the value of one or two contributors"
+            if "median" in ordered:
+                text += ". project.quantile(values of a group, 0.5, base=...) gives a rounded one"
             reasons.append(Reason("review", "extremes", text))
         return reasons
 

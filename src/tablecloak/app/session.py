@@ -29,6 +29,7 @@ from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
 from tablecloak.protection import required_way
+from tablecloak.render.page import as_number
 from tablecloak.storage import existing_file, private_folder, write_text
 from tablecloak.tables.formats import column_names
 from tablecloak.tables.formats.format import reading
@@ -172,8 +173,8 @@ class Session:
         task = self.task
         if task is None or not task.stage:
             return "tabulating"
-        loss = f", loss {task.loss:,.6g}" if math.isfinite(task.loss) else ""
-        bound = f", bound {task.bound:,.6g}" if math.isfinite(task.bound) else ""
+        loss = f", loss {as_number(task.loss)}" if math.isfinite(task.loss) else ""
+        bound = f", bound {as_number(task.bound)}" if math.isfinite(task.bound) else ""
         left = f", {task.open} open" if loss or bound or task.open else ""
         return f"{task.stage}{loss}{bound}{left}"
 

@@ -19,7 +19,7 @@ from tablecloak.jobs.load import load_data
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.protection import PROTECTIONS, Material, Product, Protection, required_way
-from tablecloak.render.page import Page
+from tablecloak.render.page import Page, as_number
 from tablecloak.render.report import internal_report
 from tablecloak.results import Result
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
@@ -219,7 +219,7 @@ class Solved:
         hidden = self.result.suppressed[: len(self.weights)]
         return (
             f"suppression near the pattern before: {hidden.sum()} cells suppressed "
-            f"({self.result.secondary.sum()} secondary), loss {self.weights[hidden].sum():,.6g}, "
+            f"({self.result.secondary.sum()} secondary), loss {as_number(self.weights[hidden].sum())}, "
             f"{self.result.problem.n_sensitive} sensitive cells proved, {self.result.seconds:.1f} s"
         )
 
@@ -439,8 +439,8 @@ class Workbench:
             "running": running.label if running else "",
             "stage": (running.stage or "preparing") if running else "",
             "seconds": round(task.seconds, 1) if task else 0.0,
-            "loss": f"{task.loss:,.6g}" if task and np.isfinite(task.loss) else "",
-            "bound": f"{task.bound:,.6g}" if task and np.isfinite(task.bound) else "",
+            "loss": as_number(task.loss) if task and np.isfinite(task.loss) else "",
+            "bound": as_number(task.bound) if task and np.isfinite(task.bound) else "",
             "gap": f"{gap:.1%}" if np.isfinite(gap) else "",
             "limit": self.limit,
             "error": (task.error or "") if task else "",

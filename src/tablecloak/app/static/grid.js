@@ -264,7 +264,7 @@ function drawDecisions() {
 function drawRuns() {
   const list = document.getElementById("runs");
   list.replaceChildren(...shown.runs.map((run, number) => {
-    const decided = run.decisions ? `, ${run.decisions} decisions` : "";
+    const decided = run.decisions ? `, ${run.decisions} decision${run.decisions > 1 ? "s" : ""}` : "";
     const line = element("li", `${number + 1}. ${run.summary}; ${run.seconds} s${decided}${run.is_given ? ", given away" : ""} `);
     if (run.is_shown) line.append(element("b", "shown"));
     else if (mayChange) {

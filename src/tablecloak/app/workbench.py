@@ -217,9 +217,10 @@ class Solved:
         if self.weights is None:
             return str(self.result.summary())
         hidden = self.result.suppressed[: len(self.weights)]
+        loss = as_number(self.weights[hidden].sum())
         return (
             f"suppression near the pattern before: {hidden.sum()} cells suppressed "
-            f"({self.result.secondary.sum()} secondary), loss {as_number(self.weights[hidden].sum())}, "
+            f"({self.result.secondary.sum()} secondary), loss {loss}, "
             f"{self.result.problem.n_sensitive} sensitive cells proved, {self.result.seconds:.1f} s"
         )
 

@@ -432,7 +432,7 @@ range = 50
 def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):
     bench = Workbench(problem)
     primary = int(np.flatnonzero(problem.sensitive)[0])
-    from tablecloak.app.workbench import Mark
+    from tablecloak.app.decisions import Mark
 
     others = np.flatnonzero(~problem.sensitive & (problem.status == "s")).tolist()
     bench.decide(others, Mark("stay"))

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
+from tablecloak.app.decisions import Mark
 from tablecloak.app.given_away import (
     NEVER_TWO,
     GivenAway,
     fingerprint_of_release,
     fingerprint_of_table,
 )
-from tablecloak.app.workbench import Mark, Workbench
+from tablecloak.app.workbench import Workbench
 from tablecloak.errors import InputError
 from tablecloak.suppression.attack.audit import audit_pattern
 from windows import Window, window

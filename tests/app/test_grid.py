@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
+from tablecloak.app.decisions import Mark, cells_of, marked
 from tablecloak.app.grid import TableGrid
-from tablecloak.app.workbench import Mark, cells_of, marked
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 import tablecloak as tc
 from tablecloak.app import session as module
 from tablecloak.app.choices import Choices
+from tablecloak.app.decisions import Mark
 from tablecloak.app.given_away import GivenAway
 from tablecloak.app.given_file import kind_named
 from tablecloak.app.session import Session
-from tablecloak.app.workbench import Mark
 from tablecloak.data_file import DataFile
 from tablecloak.web.tasks import QueuedTask
 

@@ -13,18 +13,11 @@ from typing import Any
 import numpy as np
 from flask import Flask, jsonify, redirect, render_template, request, send_file
 
+from tablecloak.app.decisions import DECISIONS, Mark, cells_of, described
 from tablecloak.app.given_away import beside
 from tablecloak.app.grid import Look, Sum
 from tablecloak.app.open_tables import OpenTables, TablePages
-from tablecloak.app.workbench import (
-    DECISIONS,
-    Mark,
-    Solved,
-    Workbench,
-    cells_of,
-    described,
-    methods,
-)
+from tablecloak.app.workbench import Solved, Workbench, methods
 from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.file import write_certificate
 from tablecloak.errors import InputError, TablecloakError

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.app.choices import Choices
+from tablecloak.app.decisions import Mark
 from tablecloak.app.finished import Finished
 from tablecloak.app.given_away import OLD_JOB, GivenAway, fingerprint_of_release
 from tablecloak.app.given_file import FileKind, bench_of, kind_named
 from tablecloak.app.own_words import in_own_words, of_form
 from tablecloak.app.reading import doubtful_points
-from tablecloak.app.workbench import Mark, Workbench, explained
+from tablecloak.app.workbench import Workbench, explained
 from tablecloak.budget import Progress
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError

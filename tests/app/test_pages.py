@@ -153,7 +153,7 @@ def test_nobody_else_is_let_in(tmp_path):
     assert user.get("/").status_code == 200
     # Another host name that leads here, as in DNS rebinding.
     assert user.get("/", headers={"Host": "evil.example"}).status_code == 403
-    cookie = user.get_cookie("tablecloak")
+    cookie = user.get_cookie("tablecloak-80")
     assert cookie.http_only
     assert cookie.same_site == "Strict"
     policy = user.get("/").headers["Content-Security-Policy"]

@@ -245,3 +245,19 @@ def test_loops_are_compiled_by_another_process_where_there_is_no_time_for_it(tmp
     assert sums.are_compiled() and sums.is_ready(grid, 1.0)
     # Each loop once: numba compiles it again for each number that is written out in a call.
     assert len(list(tmp_path.rglob("*.nbc"))) == len(list(tmp_path.rglob("*.nbi"))) > 5
+
+
+def test_a_table_with_too_many_codes_is_not_said_to_lack_compiled_loops(monkeypatch):
+    grid = Grid.of((problem := dense(1)).table, state_of(problem).system)
+    assert grid is not None
+    monkeypatch.setattr(sums, "is_installed", lambda name: False)
+    assert "tablecloak[fast]" in sums.lacking_loops(grid, 1.0)[0]
+    monkeypatch.setattr(sums, "MOST_CODES", 2)
+    assert sums.lacking_loops(grid, 1.0) == []
+
+
+def test_nobody_needs_a_home_to_be_told_whether_loops_are_compiled(monkeypatch):
+    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert sums.are_compiled() in (True, False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
+import os
 import tempfile
 from pathlib import Path
 
@@ -29,7 +29,8 @@ def compile_loops() -> None:
 
 
 if __name__ == "__main__":
-    name = f"tablecloak-compiling-{getpass.getuser()}"
+    # By number: in some containers users have no name. On Windows each has such a folder.
+    name = f"tablecloak-compiling-{os.getuid() if hasattr(os, 'getuid') else ''}"
     place = private_folder(Path(tempfile.gettempdir()) / name)
     # Another process may be at it.
     with contextlib.suppress(InputError), kept_alone(place):

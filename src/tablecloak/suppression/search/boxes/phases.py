@@ -101,8 +101,8 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         # (docs/decisions, "Pace of a first pattern").
         _improve(pattern, budget)
         candidate = candidate_of(state, pattern, left)
-    if not is_ready(grid, budget.left):
-        state = state.noted(lacking_loops())
+    for text in lacking_loops(grid, budget.left):
+        state = state.noted(text)
     return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
 
 

@@ -193,7 +193,7 @@ def is_ready(grid: Grid, seconds: float) -> bool:
 
     Where they are not, they are compiled beside, for later phases and searches.
     """
-    if max(len(cover) for cover in grid.covers) > MOST_CODES or not is_installed("numba"):
+    if not _fits(grid) or not is_installed("numba"):
         return False
     if KERNEL in sys.modules or are_compiled() or seconds >= COMPILE_SECONDS:
         return True
@@ -201,11 +201,19 @@ def is_ready(grid: Grid, seconds: float) -> bool:
     return False
 
 
-def lacking_loops() -> str:
-    """Say what a search without compiled loops lacks, and what to do."""
+def _fits(grid: Grid) -> bool:
+    return max(len(cover) for cover in grid.covers) <= MOST_CODES
+
+
+def lacking_loops(grid: Grid, seconds: float) -> list[str]:
+    """Say what a search lacks whose loops are not compiled, and what to do; nothing of others."""
+    if not _fits(grid) or is_ready(grid, seconds):
+        return []
     if is_installed("numba"):
-        return "compiled loops were not ready, and will be in some seconds: search again"
-    return "compiled loops find far better patterns of such tables: pip install 'tablecloak[fast]'"
+        return ["compiled loops were not ready, and will be in some seconds: search again"]
+    return [
+        "compiled loops find far better patterns of such tables: pip install 'tablecloak[fast]'"
+    ]
 
 
 def are_compiled() -> bool:
@@ -227,7 +235,8 @@ def _kept_in(source: Path) -> Iterator[Path]:
         yield from Path(asked).glob(named)
         return
     yield source.parent / "__pycache__"
-    users = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    # Where nobody knows a home, as in some containers, this is no folder, and no error.
+    users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     yield from (Path(users) / "numba").glob(named)
 
 
